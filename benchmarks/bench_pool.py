@@ -27,14 +27,14 @@ from ensemblage.pool import (
     Boosting,
     BoostingSettings,
     EnsemblageClassifier,
-    PoolClasses,
-    PoolRows,
-    hold_out_members,
+    PoolClassTarget,
+    TrainingData,
+    cross_validate_members,
+    make_cv_folds,
     refit_member,
-    shared_folds,
 )
-from ensemblage.pool._boosting import QUICK, has_lightgbm
-from ensemblage.pool._member_spec import one_hold_out
+from ensemblage.pool._boosting import LARGE_DATA_SETTINGS, installed_library
+from ensemblage.pool._member_spec import holdout_fold
 from ensemblage.pool._targets import log_loss
 
 SCIKIT = ("breast-cancer", "wine")
@@ -63,18 +63,18 @@ class TunedBoosting:
     """Boosting of so many settings, behind the encoder that the pool has."""
 
     def __init__(self, candidates):
-        engine = "lightgbm" if has_lightgbm() else "sklearn"
-        self.recipe = Boosting("boosting", "anchor", candidates, engine=engine)
+        library = installed_library()
+        self.spec = Boosting("boosting", "standard", candidates, library=library)
 
     def fit(self, X, y):
         """Tune on five folds, and fit the best again."""
         self.classes_, numbers = np.unique(y, return_inverse=True)
         self.encoder = TableEncoder() if X.dtype == object else None
         rows = X if self.encoder is None else np.ascontiguousarray(self.encoder.fit_transform(X, y))
-        folds = shared_folds(numbers, 5, 0)
-        rows = PoolRows(rows, numbers, PoolClasses(self.classes_), None, folds)
-        (found,), _ = hold_out_members([self.recipe], rows, [0], 1)
-        self.model = refit_member(self.recipe, rows, found.held, 0)
+        folds = make_cv_folds(numbers, 5, 0)
+        rows = TrainingData(rows, numbers, PoolClassTarget(self.classes_), None, folds)
+        (found,), _ = cross_validate_members([self.spec], rows, [0], 1)
+        self.model = refit_member(found, rows)
         return self
 
     def predict_proba(self, X):
@@ -133,8 +133,8 @@ def compare(name, pools):
 
 
 def pruned(model, asked, rows):
-    """Print the largest pool of the frontier that is fast enough, as measured."""
-    points = model.frontier()
+    """Print the largest pool of the path that is fast enough, as measured."""
+    points = model.pruning_path()
     for point in points:
         small = model.prune(point.latency)
         took = latency(small, rows[0])
@@ -173,12 +173,12 @@ def boost_alone(X, y, seconds):
     start = time.perf_counter()
     encoder = TableEncoder()
     rows = np.ascontiguousarray(encoder.fit_transform(X, y))
-    recipe = Boosting("boosting", "anchor", (QUICK,)).in_time(0.7 * seconds, 1)
-    rows = PoolRows(rows, y, PoolClasses(np.arange(3)), None, one_hold_out(y, 0))
-    (found,), _ = hold_out_members([recipe], rows, [0], 1)
+    spec = Boosting("boosting", "standard", (LARGE_DATA_SETTINGS,)).in_time(0.7 * seconds, 1)
+    rows = TrainingData(rows, y, PoolClassTarget(np.arange(3)), None, holdout_fold(y, 0))
+    (found,), _ = cross_validate_members([spec], rows, [0], 1)
     left = seconds - (time.perf_counter() - start)
-    held = found.held if found.held.seconds > left else found.held._replace(model=None)
-    model = refit_member(recipe, rows, held, 0)
+    found = found if found.seconds > left else found._replace(model=None)
+    model = refit_member(found, rows)
     return time.perf_counter() - start, model, encoder
 
 

@@ -29,7 +29,7 @@ PoolDisplay.from_estimator(pool, axes=axes)
 # %%
 # What would be lost without each place of diversity:
 
-print(pool.contributions())
+print(pool.ablation())
 
 # %%
 # **Take away**: on this table the support vector machine alone has the lower log loss, and the leaderboard says so. Over 25

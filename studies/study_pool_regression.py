@@ -29,16 +29,21 @@ from ensemblage._core import draw_seeds
 from ensemblage.datasets import TableEncoder
 from ensemblage.fusion import fit_variance_correction
 from ensemblage.pool import (
-    PoolRows,
-    cross_fitted,
-    fuse,
-    hold_out_members,
+    TrainingData,
+    cross_validate_members,
+    fit_fusion,
+    make_cv_folds,
     make_fusion,
+    out_of_fold_outputs,
     refit_member,
-    resolve_pool,
-    shared_folds,
+    resolve_members,
 )
-from ensemblage.pool._targets import PoolNumbers, learn_level_spread, mean_loss
+from ensemblage.pool._targets import (
+    PoolNumericTarget,
+    correct_variance,
+    fit_growing_correction,
+    mean_loss,
+)
 
 FOLDS, INNER = 3, 5
 
@@ -55,36 +60,39 @@ def answers(X, y, train, test):
     """Give what the pool and each member say of the test rows, by name: flat and by level."""
     encoder = TableEncoder(random_state=0)
     numbers = encoder.fit_transform(X.iloc[train], y[train])
-    target = PoolNumbers(float(y[train].std()))
-    recipes = resolve_pool("lean", numbers=True)
-    fold_seed, *seeds = draw_seeds(0, 1 + len(recipes))
-    folds = shared_folds(target.stratification_labels(y[train]), INNER, fold_seed)
-    rows = PoolRows(numbers, y[train], target, None, folds, table=X.iloc[train])
-    candidates, _ = hold_out_members(recipes, rows, seeds, 1)
-    new = PoolRows(encoder.transform(X.iloc[test]), y[test], target, None, [], table=X.iloc[test])
+    target = PoolNumericTarget(float(y[train].std()))
+    specs = resolve_members("lean", numeric=True)
+    fold_seed, *seeds = draw_seeds(0, 1 + len(specs))
+    folds = make_cv_folds(target.stratification_labels(y[train]), INNER, fold_seed)
+    rows = TrainingData(numbers, y[train], target, None, folds, table=X.iloc[train])
+    members, _ = cross_validate_members(specs, rows, seeds, 1)
+    new = TrainingData(
+        encoder.transform(X.iloc[test]), y[test], target, None, [], table=X.iloc[test]
+    )
     said, given = [], {}
-    for recipe, seed, held in candidates:
-        model = refit_member(recipe, recipe.view(rows), held, seed)
-        said.append(target.outputs(model, recipe.view(new).X, recipe.response))
-        alone = target.alone().fit(held.outputs[None], rows.y)
-        learned = alone.combine(held.outputs[None])
-        given[recipe.name] = both_spreads(learned, rows.y, alone.combine(said[-1][None]))
-    fusion = make_fusion("log_linear", grouped=False, numbers=True)
-    verdict = fuse(candidates, rows, fusion)
-    pooled = cross_fitted(fusion, verdict, rows)
-    new = verdict.fusion.combine(np.stack(said))
-    return {"pool": both_spreads(pooled, rows.y[verdict.known], new), **given}
+    for tuned in members:
+        spec = tuned.spec
+        model = refit_member(tuned, spec.input_data(rows))
+        said.append(target.outputs(model, spec.input_data(new).X, spec.response))
+        alone = target.calibrator().fit(tuned.outputs[None], rows.y, numeric=True)
+        learned = alone.combine(tuned.outputs[None])
+        given[spec.name] = both_spreads(learned, rows.y, alone.combine(said[-1][None]))
+    fusion = make_fusion("log_linear", has_groups=False, numeric=True)
+    fitted = fit_fusion(fusion, members, rows)
+    pooled = out_of_fold_outputs(fusion, fitted, members, rows)
+    new = fitted.combine(np.stack(said))
+    return {"pool": both_spreads(pooled, rows.y[rows.tested], new), **given}
 
 
 def both_spreads(learned, y, new):
     """Correct what is said of new rows by one spread, and by one that may grow with the level."""
     flat = fit_variance_correction(learned, y, np.ones(len(y)))
-    return flat.apply(new), learn_level_spread(learned, y, None).widen(new)
+    return flat.apply(new), correct_variance(new, fit_growing_correction(learned, y, None))
 
 
 def study(X, y):
     """Give error and log losses of each method, means over the folds."""
-    found, target = {}, PoolNumbers(1.0)
+    found, target = {}, PoolNumericTarget(1.0)
     for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(X):
         for name, (flat, level) in answers(X, y, train, test).items():
             losses = [mean_loss(target.row_losses(each, y[test])) for each in (level, flat)]

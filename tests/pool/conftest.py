@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ensemblage.pool import PoolClasses, PoolRows, shared_folds
+from ensemblage.pool import PoolClassTarget, TrainingData, make_cv_folds
 
 
 @pytest.fixture
@@ -20,4 +20,4 @@ def rows(clouds):
     """Give the same as a pool reads them, with three folds."""
     X, labels = clouds
     y = np.searchsorted(["a", "b", "c"], labels)
-    return PoolRows(X, y, PoolClasses(np.arange(3)), None, shared_folds(y, 3, 0))
+    return TrainingData(X, y, PoolClassTarget(np.arange(3)), None, make_cv_folds(y, 3, 0))

@@ -1,80 +1,95 @@
+import pickle
+import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
-from ensemblage._core import Fold
-from ensemblage.pool import Boosting, _boosting
-from ensemblage.pool._boosting import FIVE, staged_answers
-from ensemblage.pool._member_spec import Attempt, fit_fresh
+from ensemblage._core import DamagedStateError, Fold
+from ensemblage.pool import Boosting, LightGBMClassifier, LightGBMRegressor, _boosting
+from ensemblage.pool._boosting import (
+    SETTINGS_GRID,
+    _staged_predictions,
+    as_probabilities,
+    check_text,
+)
+from ensemblage.pool._member_spec import FoldPredictions, fit_clone
 from ensemblage.pool._targets import log_loss
 
-ENGINES = ["lightgbm", "sklearn"]
-STAGES = (5, 10, 40)
+LIBRARIES = ["lightgbm", "sklearn"]
+N_ROUNDS = (5, 10, 40)
 
 
-def boosting(engine, settings=FIVE[:2]):
-    if engine == "lightgbm":
+def boosting(library, settings=SETTINGS_GRID[:2]):
+    if library == "lightgbm":
         pytest.importorskip("lightgbm")
-    return Boosting("boosting", "anchor", settings, engine=engine, stages=STAGES)
+    return Boosting("boosting", "standard", settings, library=library, n_rounds=N_ROUNDS)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_each_setting_is_judged_at_each_stage(rows, engine):
-    recipe = boosting(engine)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_each_setting_is_judged_at_each_stage(rows, library):
+    recipe = boosting(library)
     fold = rows.folds[0]
-    outputs = recipe.attempt(rows, fold, 0).outputs
+    outputs = recipe.fit_predict_fold(rows, fold, 0).outputs
     assert outputs.shape == (2 * 3, len(fold.test), 3)
     np.testing.assert_allclose(outputs.sum(axis=2), 1)
-    plain = fit_fresh(recipe.build(4), rows, fold.train, 0)
+    plain = fit_clone(recipe.build(4), rows, fold.train, 0)
     np.testing.assert_allclose(outputs[4], plain.predict_proba(rows.X[fold.test]))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_best_pair_of_settings_and_rounds_is_fitted_again(rows, engine):
-    recipe = boosting(engine)
-    held = recipe.choose(rows, [recipe.attempt(rows, fold, 0) for fold in rows.folds])
-    model = recipe.refit(rows, held, 0)
-    rounds = model.n_rounds if engine == "lightgbm" else model.max_iter
-    assert rounds == STAGES[held.chosen % 3]
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_best_pair_of_settings_and_rounds_is_fitted_again(rows, library):
+    recipe = boosting(library)
+    held = recipe.select_candidate(
+        rows, [recipe.fit_predict_fold(rows, fold, 0) for fold in rows.folds], 0
+    )
+    model = recipe.refit(rows, held)
+    rounds = model.n_rounds if library == "lightgbm" else model.max_iter
+    assert rounds == N_ROUNDS[held.chosen % 3]
     assert (model.predict(rows.X) == rows.y).mean() > 0.7
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_stage_beyond_the_end_repeats_the_last_word(rows, engine):
-    model = fit_fresh(boosting(engine).build(1), rows, np.arange(150), 0)
-    staged = staged_answers(model, rows.X, [5, 10, 99])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_more_rounds_than_there_are_repeat_the_last_outputs(rows, library):
+    model = fit_clone(boosting(library).build(1), rows, np.arange(150), 0)
+    staged_outputs = getattr(model, "staged_outputs", partial(_staged_predictions, model))
+    staged = staged_outputs(rows.X, [5, 10, 99])
     np.testing.assert_array_equal(staged[1], staged[2])
     np.testing.assert_allclose(staged[1], model.predict_proba(rows.X))
     assert (staged[0] != staged[1]).any()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_growth_stops_when_held_out_rows_no_longer_gain(rows, engine, monkeypatch):
-    monkeypatch.setattr(_boosting, "PATIENCE", 3)
-    long = Boosting("boosting", "anchor", FIVE[3:4], engine=engine, stages=(5, 150, 300))
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_growth_stops_when_out_of_fold_rows_no_longer_gain(rows, library, monkeypatch):
+    monkeypatch.setattr(_boosting, "MAX_STALLED_ROUNDS", 3)
+    long = Boosting(
+        "boosting", "standard", SETTINGS_GRID[3:4], library=library, n_rounds=(5, 150, 300)
+    )
     noise = rows._replace(X=np.random.default_rng(0).normal(size=(150, 4)))
-    outputs = long.attempt(noise, rows.folds[0], 0).outputs
+    outputs = long.fit_predict_fold(noise, rows.folds[0], 0).outputs
     np.testing.assert_array_equal(outputs[1], outputs[2])
 
 
 def test_a_fit_again_takes_as_long_as_the_rounds_that_are_kept(rows):
-    recipe = replace(boosting("sklearn", FIVE[3:4]), stages=(5, 10))
-    attempts = [recipe.attempt(rows, fold, 0)._replace(rounds=(50,)) for fold in rows.folds]
-    held = recipe.choose(rows, attempts)
-    assert held.needed == {0: 0.1, 1: 0.2}[held.chosen]
+    recipe = replace(boosting("sklearn", SETTINGS_GRID[3:4]), n_rounds=(5, 10))
+    attempts = [
+        recipe.fit_predict_fold(rows, fold, 0)._replace(rounds=(50,)) for fold in rows.folds
+    ]
+    held = recipe.select_candidate(rows, attempts, 0)
+    assert held.refit_share == {0: 0.1, 1: 0.2}[held.chosen]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_rounds_after_the_best_are_judged_as_they_are(rows, engine, monkeypatch):
-    monkeypatch.setattr(_boosting, "PATIENCE", 30)
-    eager = FIVE[3]._replace(learning_rate=0.5)
-    recipe = replace(boosting(engine, (eager,)), stages=(10, 20, 30, 300))
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_rounds_after_the_best_are_judged_as_they_are(rows, library, monkeypatch):
+    monkeypatch.setattr(_boosting, "MAX_STALLED_ROUNDS", 30)
+    eager = SETTINGS_GRID[3]._replace(learning_rate=0.5)
+    recipe = replace(boosting(library, (eager,)), n_rounds=(10, 20, 30, 300))
     noise = rows._replace(X=np.random.default_rng(0).normal(size=(150, 4)))
     fold = rows.folds[0]
-    attempt = recipe.attempt(noise, fold, 0)
+    attempt = recipe.fit_predict_fold(noise, fold, 0)
     assert 30 <= attempt.rounds[0] < 60
-    plain = fit_fresh(recipe.build(2), noise, fold.train, 0)
+    plain = fit_clone(recipe.build(2), noise, fold.train, 0)
     np.testing.assert_allclose(attempt.outputs[2], plain.predict_proba(noise.X[fold.test]))
     losses = [log_loss(each, rows.y[fold.test]) for each in attempt.outputs]
     assert losses[0] < losses[1] < losses[2]
@@ -87,29 +102,112 @@ def test_stages_that_most_folds_have_not_reached_are_not_chosen(rows):
     growing = np.stack([losing[0], 0.3 * losing[0] + 0.7 * known, known])
     outputs = np.concatenate([losing, growing])
     attempts = [
-        Attempt(outputs[:, fold.test], 0.0, None, (40, reached))
+        FoldPredictions(outputs[:, fold.test], 0.0, None, (40, reached))
         for fold, reached in zip(rows.folds, [10, 10, 40], strict=True)
     ]
-    assert recipe.choose(rows, attempts).chosen == 4
+    assert recipe.select_candidate(rows, attempts, 0).chosen == 4
     attempts = [each._replace(rounds=(40, 40)) for each in attempts]
-    assert recipe.choose(rows, attempts).chosen == 5
+    assert recipe.select_candidate(rows, attempts, 0).chosen == 5
     attempts = [each._replace(rounds=(1, 1)) for each in attempts]
-    assert recipe.choose(rows, attempts).chosen in {0, 3}
+    assert recipe.select_candidate(rows, attempts, 0).chosen in {0, 3}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_classes_that_a_fold_lacks(rows, engine):
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_classes_that_a_fold_lacks(rows, library):
     test = rows.folds[0].test
     two = Fold(np.flatnonzero(rows.y != 1), test)
-    outputs = boosting(engine).attempt(rows, two, 0).outputs
+    outputs = boosting(library).fit_predict_fold(rows, two, 0).outputs
     assert (outputs[:, :, 1] == 0).all()
     alone = Fold(np.flatnonzero(rows.y == 1), test)
-    one = boosting(engine).attempt(rows, alone, 0).outputs
+    one = boosting(library).fit_predict_fold(rows, alone, 0).outputs
     assert (one[:, :, 1] == 1).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_weights_count_on_both_sides(rows, engine):
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_weights_count_on_both_sides(rows, library):
     weighted = rows._replace(weights=np.where(rows.y == 0, 9.0, 1.0))
-    plain, heavy = (boosting(engine).attempt(each, rows.folds[0], 0) for each in (rows, weighted))
+    plain, heavy = (
+        boosting(library).fit_predict_fold(each, rows.folds[0], 0) for each in (rows, weighted)
+    )
     assert heavy.outputs[2, :, 0].mean() > plain.outputs[2, :, 0].mean() + 0.05
+
+
+@pytest.fixture
+def fitted(rows):
+    pytest.importorskip("lightgbm")
+    return LightGBMClassifier(10, max_leaf_nodes=4, random_state=0).fit(rows.X, rows.y)
+
+
+def test_probabilities_are_those_of_lightgbm(fitted, rows):
+    np.testing.assert_allclose(fitted.predict_proba(rows.X), fitted.booster_.predict(rows.X))
+    assert (fitted.predict(rows.X) == rows.y).mean() > 0.7
+
+
+def test_two_classes_and_labels_with_gaps(rows):
+    pytest.importorskip("lightgbm")
+    y = np.where(rows.y == 2, 7, 3)
+    model = LightGBMClassifier(10, max_leaf_nodes=4).fit(rows.X, y)
+    assert model.classes_.tolist() == [3, 7]
+    np.testing.assert_allclose(model.predict_proba(rows.X)[:, 1], model.booster_.predict(rows.X))
+
+
+def test_any_number_of_threads_gives_the_same_bits(fitted, rows):
+    two = LightGBMClassifier(10, max_leaf_nodes=4, random_state=0, n_jobs=2).fit(rows.X, rows.y)
+    np.testing.assert_array_equal(two.predict_proba(rows.X), fitted.predict_proba(rows.X))
+
+
+def test_it_is_kept_as_text(fitted, rows):
+    assert isinstance(fitted.__getstate__()["text"], str)
+    again = pickle.loads(pickle.dumps(fitted))  # noqa: S301
+    np.testing.assert_array_equal(again.predict_proba(rows.X), fitted.predict_proba(rows.X))
+    assert "text" not in LightGBMClassifier().__getstate__()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "forged"),
+    [
+        (r"split_feature=\d+", "split_feature=99"),
+        (r"split_feature=\d+", "split_feature=-1"),
+        (r"left_child=-?\d+", "left_child=0"),
+        (r"right_child=-?\d+", "right_child=-99"),
+        (r"num_leaves=\d+", "num_leaves=2"),
+        (r"num_cat=0", "num_cat=1"),
+        (r"decision_type=\d+", "decision_type=1"),
+        (r"max_feature_idx=\d+", "max_feature_idx=40"),
+    ],
+)
+def test_forged_trees_are_refused(fitted, pattern, forged):
+    text = fitted.booster_.model_to_string()
+    check_text(text, 4)
+    with pytest.raises(DamagedStateError):
+        check_text(re.sub(pattern, forged, text, count=1), 4)
+
+
+def test_scores_become_probabilities_without_overflow():
+    np.testing.assert_allclose(as_probabilities([0.0, np.log(3)]), [[0.5, 0.5], [0.25, 0.75]])
+    assert as_probabilities([[1000.0, 0.0, 0.0]]).tolist() == [[1.0, 0.0, 0.0]]
+
+
+def test_numbers_far_from_zero_keep_their_digits(rows):
+    pytest.importorskip("lightgbm")
+    y = 1e9 + rows.X[:, 0]
+    model = LightGBMRegressor(30, max_leaf_nodes=4, min_samples_leaf=5).fit(rows.X, y)
+    near = LightGBMRegressor(30, max_leaf_nodes=4, min_samples_leaf=5).fit(rows.X, rows.X[:, 0])
+    np.testing.assert_allclose(model.predict(rows.X) - 1e9, near.predict(rows.X), atol=1e-4)
+    assert model.score(rows.X, y) > 0.9
+
+
+def test_stages_and_cuts_of_numbers(rows):
+    pytest.importorskip("lightgbm")
+    y = rows.X[:, 0]
+    model = LightGBMRegressor(20, max_leaf_nodes=4, min_samples_leaf=5).fit(rows.X, y)
+    staged = model.staged_outputs(rows.X, [5, 20, 99])
+    np.testing.assert_allclose(staged[0], model.truncate(5).predict(rows.X))
+    np.testing.assert_allclose(staged[1], model.predict(rows.X))
+    np.testing.assert_array_equal(staged[1], staged[2])
+    again = LightGBMRegressor()
+    again.__setstate__(model.__getstate__())
+    np.testing.assert_array_equal(again.predict(rows.X), model.predict(rows.X))
+    again.scale_ = 0.0
+    with pytest.raises(DamagedStateError, match="mean_ and scale_"):
+        again._check_fitted()

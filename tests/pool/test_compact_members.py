@@ -15,17 +15,16 @@ from sklearn.svm import SVC, SVR
 
 from ensemblage._core import DamagedStateError
 from ensemblage.persistence import load, save
-from ensemblage.pool import EnsemblageClassifier
-from ensemblage.pool import _compact_members as _kernel_machine
+from ensemblage.pool import EnsemblageClassifier, _compact_members
 from ensemblage.pool._compact_members import (
-    Forest,
-    ForestRegressor,
-    KernelMachine,
-    KernelMachineRegressor,
+    CompactForestClassifier,
+    CompactForestRegressor,
+    CompactSVC,
+    CompactSVR,
     PackedTrees,
     _add_leaves,
-    forest_shares,
-    rounded_down,
+    as_float32_thresholds,
+    mean_leaf_values,
 )
 from reference.forest_shares import shares
 
@@ -68,11 +67,11 @@ def drawn(seed, n_trees, n_classes):
 def test_by_hand():
     rows = np.array([[0, 0.5], [2, 1], [3, 1]], np.float32)
     expected = [[0.625, 0.375], [0.125, 0.875], [0.375, 0.625]]
-    assert forest_shares(BY_HAND, rows).tolist() == expected
+    assert mean_leaf_values(BY_HAND, rows).tolist() == expected
 
 
 def test_no_rows():
-    assert forest_shares(BY_HAND, np.empty((0, 2), np.float32)).shape == (0, 2)
+    assert mean_leaf_values(BY_HAND, np.empty((0, 2), np.float32)).shape == (0, 2)
 
 
 @settings(max_examples=40, deadline=None)
@@ -80,7 +79,7 @@ def test_no_rows():
 def test_equals_the_slow_walk_and_adds_up_to_one(seed, n_trees, n_rows):
     trees = drawn(seed, n_trees, 3)
     rows = np.random.default_rng(seed + 1).normal(size=(n_rows, 3)).astype(np.float32)
-    found = forest_shares(trees, rows)
+    found = mean_leaf_values(trees, rows)
     np.testing.assert_allclose(found, np.reshape(shares(trees, rows), (n_rows, 3)), atol=1e-6)
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
     plain = np.zeros((n_rows, 3))
@@ -95,7 +94,7 @@ def test_the_order_of_rows_does_not_matter(seed, order):
     trees = drawn(seed, 4, 2)
     rows = np.random.default_rng(seed).normal(size=(7, 3)).astype(np.float32)
     np.testing.assert_array_equal(
-        forest_shares(trees, rows[order]), forest_shares(trees, rows)[order]
+        mean_leaf_values(trees, rows[order]), mean_leaf_values(trees, rows)[order]
     )
 
 
@@ -108,12 +107,14 @@ NUMBER_KINDS = {False: RandomForestRegressor, True: ExtraTreesRegressor}
 @pytest.mark.parametrize("extra", [False, True])
 def test_says_what_the_forest_of_scikit_learn_says(rows, extra):
     weights = np.random.default_rng(0).uniform(0.5, 2, len(rows.y))
-    own = Forest(30, extra=extra, judged=True, random_state=1).fit(rows.X, rows.y, weights)
+    own = CompactForestClassifier(30, extra_trees=extra, oob_score=True, random_state=1).fit(
+        rows.X, rows.y, weights
+    )
     theirs = KINDS[extra](30, bootstrap=True, oob_score=True, random_state=1)
     theirs.fit(rows.X, rows.y, weights)
     np.testing.assert_allclose(own.predict_proba(rows.X), theirs.predict_proba(rows.X), atol=1e-6)
     np.testing.assert_array_equal(own.predict(rows.X), theirs.predict(rows.X))
-    np.testing.assert_array_equal(own.out_of_bag_, theirs.oob_decision_function_)
+    np.testing.assert_array_equal(own.oob_predictions_, theirs.oob_decision_function_)
 
 
 def test_what_is_on_the_edge_falls_to_the_same_side():
@@ -121,7 +122,7 @@ def test_what_is_on_the_edge_falls_to_the_same_side():
     low = np.float32(1)
     high = np.nextafter(low, np.float32(2))
     between = (float(low) + float(high)) / 2
-    assert rounded_down(np.array([between, 0.1, -0.1])).tolist() == [
+    assert as_float32_thresholds(np.array([between, 0.1, -0.1])).tolist() == [
         low,
         np.nextafter(np.float32(0.1), np.float32(0)),
         np.float32(-0.1),
@@ -129,7 +130,7 @@ def test_what_is_on_the_edge_falls_to_the_same_side():
 
 
 def test_numbers_beyond_four_bytes_are_answered(rows):
-    own = Forest(5, random_state=0).fit(rows.X, rows.y)
+    own = CompactForestClassifier(5, random_state=0).fit(rows.X, rows.y)
     far = np.full((2, 4), 1e300) * [[1], [-1]]
     near = np.full((2, 4), 1e30) * [[1], [-1]]
     np.testing.assert_array_equal(own.predict_proba(far), own.predict_proba(near))
@@ -153,7 +154,7 @@ def forged(model, name, index, value):
     ],
 )
 def test_forged_trees_are_refused(rows, name, value, told):
-    own = Forest(3, random_state=0).fit(rows.X, rows.y)
+    own = CompactForestClassifier(3, random_state=0).fit(rows.X, rows.y)
     own._check_fitted()
     forged(own, name, 0, value)
     with pytest.raises(DamagedStateError, match=told):
@@ -161,7 +162,7 @@ def test_forged_trees_are_refused(rows, name, value, told):
 
 
 def test_numbers_of_another_size_are_refused(rows):
-    own = Forest(3, random_state=0).fit(rows.X, rows.y)
+    own = CompactForestClassifier(3, random_state=0).fit(rows.X, rows.y)
     own.children_ = own.children_.astype(np.int64)
     with pytest.raises(DamagedStateError, match="another size"):
         own._check_fitted()
@@ -185,26 +186,28 @@ def test_a_forged_forest_in_a_model_file_is_refused(rows, tmp_path):
 def test_numbers_are_those_of_scikit_learn(rows, extra):
     y = 8 + 4 * rows.X[:, 0]
     weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    own = ForestRegressor(30, extra=extra, judged=True, random_state=1).fit(rows.X, y, weights)
+    own = CompactForestRegressor(30, extra_trees=extra, oob_score=True, random_state=1).fit(
+        rows.X, y, weights
+    )
     theirs = NUMBER_KINDS[extra](30, bootstrap=True, oob_score=True, random_state=1)
     assert own.mean_ == pytest.approx(np.average(y, weights=weights))
     theirs.fit(rows.X, (y - own.mean_) / own.scale_, weights)
     expected = own.mean_ + own.scale_ * theirs.predict(rows.X)
     np.testing.assert_allclose(own.predict(rows.X), expected, atol=1e-5)
     expected = own.mean_ + own.scale_ * theirs.oob_prediction_
-    np.testing.assert_allclose(own.out_of_bag_, expected, atol=1e-5)
+    np.testing.assert_allclose(own.oob_predictions_, expected, atol=1e-5)
 
 
 def test_a_row_that_every_tree_knows_is_said_to_be_the_mean(rows):
     y = 50 + rows.X[:, 0]
-    own = ForestRegressor(1, judged=True, random_state=0).fit(rows.X, y)
-    assert own.out_of_bag_.min() > 40
-    assert (own.out_of_bag_ == own.mean_).sum() > len(y) / 2
+    own = CompactForestRegressor(1, oob_score=True, random_state=0).fit(rows.X, y)
+    assert own.oob_predictions_.min() > 40
+    assert (own.oob_predictions_ == own.mean_).sum() > len(y) / 2
 
 
 @pytest.mark.parametrize("scale", [0.0, np.inf])
 def test_a_forged_scale_is_refused(rows, scale):
-    forged = ForestRegressor(2, random_state=0).fit(rows.X, rows.X[:, 0])
+    forged = CompactForestRegressor(2, random_state=0).fit(rows.X, rows.X[:, 0])
     forged.scale_ = scale
     with pytest.raises(DamagedStateError, match="mean_ and scale_"):
         forged._check_fitted()
@@ -213,11 +216,11 @@ def test_a_forged_scale_is_refused(rows, scale):
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("gamma", ["scale", 0.3])
 def test_says_what_the_machine_of_scikit_learn_says(rows, classes, gamma, monkeypatch):
-    monkeypatch.setattr(_kernel_machine, "MOST_ENTRIES", 2_000)  # a few rows at a time
+    monkeypatch.setattr(_compact_members, "MAX_KERNEL_ENTRIES", 2_000)  # a few rows at a time
     kept = rows.y < classes
     X, y = 3 * rows.X[kept] + 1, rows.y[kept]
     weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    own = KernelMachine(10.0, gamma=gamma).fit(X, y, weights)
+    own = CompactSVC(10.0, gamma=gamma).fit(X, y, weights)
     theirs = make_pipeline(StandardScaler(), SVC(C=10.0, gamma=gamma))
     theirs.fit(X, y, standardscaler__sample_weight=weights, svc__sample_weight=weights)
     np.testing.assert_allclose(own.decision_function(X), theirs.decision_function(X), atol=1e-9)
@@ -225,8 +228,8 @@ def test_says_what_the_machine_of_scikit_learn_says(rows, classes, gamma, monkey
 
 
 def test_a_row_twice_and_a_weight_of_two_are_the_same(rows):
-    twice = KernelMachine().fit(np.repeat(rows.X, 2, axis=0), np.repeat(rows.y, 2))
-    weighted = KernelMachine().fit(rows.X, rows.y, np.full(len(rows.y), 2.0))
+    twice = CompactSVC().fit(np.repeat(rows.X, 2, axis=0), np.repeat(rows.y, 2))
+    weighted = CompactSVC().fit(rows.X, rows.y, np.full(len(rows.y), 2.0))
     np.testing.assert_allclose(
         twice.decision_function(rows.X), weighted.decision_function(rows.X), atol=1e-2
     )
@@ -240,11 +243,11 @@ def test_a_row_twice_and_a_weight_of_two_are_the_same(rows):
         ("vectors_", np.zeros((7, 9)), "vectors_"),
         ("weights_", np.zeros((7, 3)), "weights_"),
         ("intercepts_", np.full(3, np.nan), "intercepts_ holds values that are not finite"),
-        ("width_", np.nan, "width_ is no width"),
+        ("gamma_", np.nan, "gamma_ is not a finite number"),
     ],
 )
 def test_forged_machines_are_refused(rows, name, value, told):
-    own = KernelMachine().fit(rows.X, rows.y)
+    own = CompactSVC().fit(rows.X, rows.y)
     own._check_fitted()
     setattr(own, name, value)
     with pytest.raises(DamagedStateError, match=told):
@@ -253,7 +256,7 @@ def test_forged_machines_are_refused(rows, name, value, told):
 
 def test_numbers_are_those_of_scikit_learn_on_a_standardised_target(rows):
     y = 100 + 7 * np.sin(rows.X[:, 0])
-    own = KernelMachineRegressor(10.0).fit(rows.X, y)
+    own = CompactSVR(10.0).fit(rows.X, y)
     theirs = TransformedTargetRegressor(
         make_pipeline(StandardScaler(), SVR(C=10.0)), transformer=StandardScaler()
     ).fit(rows.X, y)
@@ -264,12 +267,12 @@ def test_numbers_are_those_of_scikit_learn_on_a_standardised_target(rows):
 def test_numbers_within_the_tube_need_no_vectors(rows):
     y = np.where(np.arange(len(rows.y)) == 0, 1.0, 0.0)
     with np.errstate(all="raise"):
-        model = KernelMachineRegressor(1e-9).fit(rows.X, y)
+        model = CompactSVR(1e-9).fit(rows.X, y)
     assert np.isfinite(model.predict(rows.X)).all()
 
 
 def test_forged_weights_of_numbers_are_refused(rows):
-    forged = KernelMachineRegressor().fit(rows.X, rows.X[:, 0])
+    forged = CompactSVR().fit(rows.X, rows.X[:, 0])
     forged.weights_ = forged.weights_[:-1]
     with pytest.raises(DamagedStateError):
         forged._check_fitted()

@@ -46,7 +46,7 @@ def test_a_pool_is_drawn_from_what_it_remembers():
     display = PoolDisplay.from_estimator(pool.fit(X, y))
     assert display.names == ["GaussianNB", "RandomForestClassifier"]
     assert display.weights.sum() == pytest.approx(1)
-    said = pool.held_out_.outputs.argmax(axis=2)
+    said = pool.out_of_fold_.outputs.argmax(axis=2)
     assert display.disagreement[0, 1] == (said[0] != said[1]).mean()
     assert display.disagreement[0, 0] == 0
     assert [bar.get_width() for bar in display.axes_[0].patches] == display.weights.tolist()
@@ -110,6 +110,6 @@ def test_a_pool_of_numbers():
     display = PoolDisplay.from_estimator(pool)
     assert display.axes_[1].get_ylabel() == "share that they hold"
     np.testing.assert_array_equal(np.diag(display.disagreement), 0)
-    ridge, svr = pool.held_out_.outputs[..., 0]
-    apart = np.abs(ridge - svr).mean() / pool.held_out_.y.std()
+    ridge, svr = pool.out_of_fold_.outputs[..., 0]
+    apart = np.abs(ridge - svr).mean() / pool.out_of_fold_.y.std()
     assert display.disagreement[0, 1] == pytest.approx(apart)

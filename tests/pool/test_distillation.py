@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 
 from ensemblage.inner import InnerTreeClassifier
-from ensemblage.pool import Soft, fit_softly, make_readable
-from ensemblage.pool._distillation import distil
+from ensemblage.pool import fit_to_probabilities, make_student
+from ensemblage.pool._distillation import distill
 
 CLASSES = np.array(["no", "yes"])
 
@@ -16,12 +16,12 @@ def steps():
     X = rng.uniform(size=(300, 3))
     likely = np.where(X[:, 0] > 0.5, 0.9, 0.2)
     y = (rng.uniform(size=300) < likely).astype(int)
-    return X, Soft(np.stack([1 - likely, likely], axis=1), CLASSES), y
+    return X, np.stack([1 - likely, likely], axis=1), y
 
 
 def test_a_leaf_holds_the_mean_of_the_probabilities(steps):
-    X, soft, _ = steps
-    tree = fit_softly(make_readable("tree", 2), X, soft)
+    X, proba, _ = steps
+    tree = fit_to_probabilities(make_student("tree", 2), X, proba, CLASSES)
     assert tree.get_n_leaves() == 2
     found = tree.predict_proba([[0.9, 0, 0], [0.1, 0, 0]])[:, 1]
     np.testing.assert_allclose(found, [0.9, 0.2], atol=0.01)
@@ -29,8 +29,8 @@ def test_a_leaf_holds_the_mean_of_the_probabilities(steps):
 
 @pytest.mark.parametrize("kind", ["tree", "network", "logistic"])
 def test_fidelity_and_scores(steps, kind):
-    X, soft, y = steps
-    found = distil(make_readable(kind, 8), X, soft, y)
+    X, proba, y = steps
+    found = distill(make_student(kind, 8), X, proba, CLASSES, y)
     assert found.fidelity > 0.9
     assert found.accuracy == pytest.approx(0.85, abs=0.08)
     assert 0 < found.log_loss < found.label_log_loss + 0.05
@@ -38,33 +38,33 @@ def test_fidelity_and_scores(steps, kind):
 
 
 def test_probabilities_teach_a_tree_more_than_classes(steps):
-    X, soft, y = steps
-    found = distil(make_readable("tree", 16), X, soft, y)
+    X, proba, y = steps
+    found = distill(make_student("tree", 16), X, proba, CLASSES, y)
     assert found.log_loss < found.label_log_loss
 
 
 def test_without_classes_there_is_no_score(steps):
-    X, soft, _ = steps
-    found = distil(make_readable("tree", 4), X, soft)
+    X, proba, _ = steps
+    found = distill(make_student("tree", 4), X, proba, CLASSES)
     assert found.fidelity > 0.99
     assert (found.log_loss, found.accuracy, found.label_log_loss) == (None, None, None)
 
 
 @pytest.mark.parametrize("kind", ["tree", "network", "logistic"])
-def test_words_and_gaps(steps, kind):
-    X, soft, y = steps
-    words = np.where(soft.targets[:, 1] > 0.5, "up", "down").astype(object)
+def test_categories_and_missing_values(steps, kind):
+    X, proba, y = steps
+    words = np.where(proba[:, 1] > 0.5, "up", "down").astype(object)
     words[:3] = None
     number = np.where(X[:, 1] < 0.1, np.nan, X[:, 1])
     frame = pd.DataFrame({"step": words, "number": number})
-    found = distil(make_readable(kind, 4, encoded=True), frame, soft, y)
+    found = distill(make_student(kind, 4, encoded=True), frame, proba, CLASSES, y)
     assert found.fidelity > 0.98
     assert found.log_loss < 0.5
     assert found.model.predict_proba(frame[:3]).shape == (3, 2)
 
 
 def test_copies_of_a_row_are_in_one_fold_of_the_tree(steps, monkeypatch):
-    X, soft, _ = steps
+    X, proba, _ = steps
     given = []
 
     def fit(self, X, y, sample_weight=None, groups=None):
@@ -72,11 +72,11 @@ def test_copies_of_a_row_are_in_one_fold_of_the_tree(steps, monkeypatch):
         return self
 
     monkeypatch.setattr(InnerTreeClassifier, "fit", fit)
-    fit_softly(InnerTreeClassifier(), X, soft)
+    fit_to_probabilities(InnerTreeClassifier(), X, proba, CLASSES)
     assert given[:3] == [600, 600, pytest.approx(300)]
     assert given[3].tolist() == [row for row in range(300) for _ in range(2)]
 
 
 def test_an_unknown_kind():
     with pytest.raises(ValueError, match=r"kind='trees' is not known. Did you mean 'tree'\?"):
-        make_readable("trees", 4)
+        make_student("trees", 4)

@@ -1,5 +1,4 @@
-import copy
-from copy import copy as copy_ensemblage_regressor
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -16,9 +15,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ensemblage._core import DamagedStateError
 from ensemblage.fusion import Mean
 from ensemblage.persistence import load, save
-from ensemblage.pool import POOLS as ENSEMBLAGE_CLASSIFIER_POOLS
-from ensemblage.pool import EnsemblageClassifier, EnsemblageRegressor, resolve_pool
-from ensemblage.pool._ensemblage import PoolMixin
+from ensemblage.pool import (
+    CLASSIFIER_POOLS,
+    EnsemblageClassifier,
+    EnsemblageRegressor,
+    resolve_members,
+)
 from pool.test_fit import Fails
 
 
@@ -39,13 +41,13 @@ def test_what_was_fitted_is_sound(fitted):
     [
         ("estimators_", [], "no members"),
         ("member_names_", ["one"], "member_names_ has another length"),
-        ("responses_", ["fit", "fit"], "responses_ are not known"),
-        ("views_", ["numbers", "secrets"], "views_ are not known"),
+        ("response_methods_", ["fit", "fit"], "response_methods_ are not known"),
+        ("member_inputs_", ["encoded", "secrets"], "member_inputs_ are not known"),
         ("classes_", np.arange(3), "fusion_ is of another pool"),
     ],
 )
 def test_forged_attributes_are_refused(fitted, name, value, told):
-    forged = copy.copy(fitted)
+    forged = copy(fitted)
     setattr(forged, name, value)
     with pytest.raises(DamagedStateError, match=told):
         forged._check_fitted()
@@ -56,21 +58,21 @@ def test_forged_attributes_are_refused(fitted, name, value, told):
     [
         ("y", np.full(60, 9), "y"),
         ("outputs", np.zeros((2, 60, 5), np.float32), "outputs"),
-        ("pooled", np.full((60, 2), np.nan), "pooled"),
-        ("places", (), "places has another length"),
+        ("pool_outputs", np.full((60, 2), np.nan), "pool_outputs"),
+        ("groups", (), "groups has another length"),
         ("weights", np.ones(3), "weights"),
     ],
 )
 def test_a_forged_record_is_refused(fitted, field, value, told):
-    forged = copy.copy(fitted)
-    forged.held_out_ = replace(fitted.held_out_, **{field: value})
+    forged = copy(fitted)
+    forged.out_of_fold_ = replace(fitted.out_of_fold_, **{field: value})
     with pytest.raises(DamagedStateError, match=told):
         forged._check_fitted()
 
 
 def test_a_forged_file_is_refused(fitted, tmp_path):
-    forged = copy.copy(fitted)
-    forged.fusion_ = copy.copy(fitted.fusion_)
+    forged = copy(fitted)
+    forged.fusion_ = copy(fitted.fusion_)
     forged.fusion_.weights_ = np.full(2, np.nan)
     path = tmp_path / "pool.skops"
     what = {"columns": list("abc"), "kinds": ["numeric"] * 3, "target": "class", "details": {}}
@@ -91,10 +93,9 @@ def test_pools_of_both_kinds_tell_what_they_are_made_of(pool):
     X = rng.normal(size=(80, 3))
     y = (X[:, 0] + 0.3 * rng.normal(size=80)).round(0 if pool is POOLS[0] else 9)
     model = pool.fit(X, y)
-    assert isinstance(model, PoolMixin)
-    assert model.held_out_.target.n_outputs == model._ask(X).shape[2]
-    assert [each.place for each in model.contributions()] == []  # without anchors nobody is left
-    points = model.frontier()
+    assert model.out_of_fold_.target.n_outputs == model._member_outputs(X).shape[2]
+    assert [each.group for each in model.ablation()] == []  # without the group nobody is left
+    points = model.pruning_path()
     assert [len(each.members) for each in points] == [*range(len(points), 0, -1)]
     fastest = min(each.latency for each in points)
     assert len(model.prune(fastest).estimators_) < 1 + len(model.estimators_)
@@ -142,7 +143,7 @@ def test_probabilities_of_the_fused_members(clouds):
     outputs = np.stack(
         [
             getattr(each, response)(X)
-            for each, response in zip(model.estimators_, model.responses_, strict=True)
+            for each, response in zip(model.estimators_, model.response_methods_, strict=True)
         ]
     )
     np.testing.assert_array_equal(proba, model.fusion_.combine(outputs))
@@ -163,7 +164,7 @@ def test_a_member_that_fails_is_left_out_with_a_sentence(clouds):
     with pytest.warns(UserWarning, match=r"^Fails is left out: it could not be fitted \(Runtime"):
         model = EnsemblageClassifier([Fails(), GaussianNB()], cv=2).fit(X, y)
     assert model.member_names_ == ["GaussianNB"]
-    assert model.leaderboard_.left_out[0].startswith("Fails is left out")
+    assert model.leaderboard_.failures[0].startswith("Fails is left out")
 
 
 class FailsOnMany(GaussianNB):
@@ -202,10 +203,10 @@ def test_groups_are_kept_apart_and_have_no_biases(clouds):
     groups = np.repeat(np.arange(50), 3)
     model = clone(SMALL).fit(np.repeat(X[:50], 3, axis=0), y, groups=groups)
     assert model.fusion_.biases_.tolist() == [0, 0, 0]
-    assert model.leaderboard_[0].accuracy < 0.6
+    assert model.leaderboard_[0].score < 0.6
     honest = clone(SMALL).fit(np.repeat(X[:50], 3, axis=0), np.repeat(y[:50], 3), groups=groups)
     leaky = clone(SMALL).fit(np.repeat(X[:50], 3, axis=0), np.repeat(y[:50], 3))
-    assert honest.leaderboard_[0].accuracy < leaky.leaderboard_[0].accuracy
+    assert honest.leaderboard_[0].score < leaky.leaderboard_[0].score
 
 
 def test_classes_of_two_rows(clouds):
@@ -259,19 +260,19 @@ def test_a_row_is_explained(fitted_ensemblage_classifier):
     decision = model.explain_row(X[0])
     np.testing.assert_allclose(decision.probabilities, model.predict_proba(X[:1])[0])
     assert decision.prediction == model.predict(X[:1])[0]
-    assert {each.member for each in decision.voices} == set(model.member_names_)
+    assert {each.member for each in decision.members} == set(model.member_names_)
 
 
 def test_places_contribute(fitted_ensemblage_classifier):
     model, _, _ = fitted_ensemblage_classifier
-    found = model.contributions()
-    assert {each.place for each in found} == {"anchor", "given"}
+    found = model.ablation()
+    assert {each.group for each in found} == {"standard", "user"}
     assert 0.1 < found.log_loss < 0.6
 
 
 def test_a_pruned_pool_is_faster_and_the_pool_stays(fitted_ensemblage_classifier):
     model, X, y = fitted_ensemblage_classifier
-    points = model.frontier()
+    points = model.pruning_path()
     before = model.predict_proba(X)
     small = model.prune(points[-1].latency)
     assert small.member_names_ == list(points[-1].members)
@@ -284,10 +285,10 @@ def test_a_pruned_pool_is_faster_and_the_pool_stays(fitted_ensemblage_classifier
 
 def test_a_tree_says_what_the_pool_says(fitted_ensemblage_classifier):
     model, X, y = fitted_ensemblage_classifier
-    found = model.distill(X, y, max_leaves=4)
+    found = model.distill(X, y, max_leaf_nodes=4)
     assert found.model.get_n_leaves() <= 4
     assert found.fidelity > 0.8
-    honest = model.distill(X, y, kind="logistic", training=True)
+    honest = model.distill(X, y, kind="logistic", out_of_fold=True)
     assert honest.log_loss < np.log(2)
 
 
@@ -302,11 +303,11 @@ def test_words_dates_and_gaps():
         }
     )
     model = clone(SMALL).fit(frame, np.array(["no", "yes"])[y])
-    assert model.leaderboard_[0].accuracy > 0.9
+    assert model.leaderboard_[0].score > 0.9
     new = pd.DataFrame({"job": ["cook", "tailor"], "age": [35.0, np.nan], "since": [pd.NaT] * 2})
     assert np.isfinite(model.predict_proba(new)).all()
     assert model.n_features_in_ == 3
-    assert model.distill(frame, kind="tree", training=True).fidelity > 0.9
+    assert model.distill(frame, kind="tree", out_of_fold=True).fidelity > 0.9
     assert model.explain_row(new[:1]).prediction == "yes"
 
 
@@ -322,7 +323,7 @@ def test_the_network_sees_the_words_of_the_table():
     model = EnsemblageClassifier(["network", "logistic"], cv=3, random_state=0)
     model.fit(frame, y, sample_weight=weights)
     assert model.member_names_[0] == "network"
-    assert model.views_[0] == "table"
+    assert model.member_inputs_[0] == "table"
     network = model.estimators_[0]
     assert network.n_features_in_ == 2
     assert network.categories_["first"] == ["a", "b"]
@@ -333,12 +334,12 @@ def test_the_network_sees_the_words_of_the_table():
     )
 
 
-def test_the_row_numbers_of_what_was_held_out_leave_rows_without_weight_out(clouds):
+def test_the_row_numbers_of_what_was_out_of_fold_leave_rows_without_weight_out(clouds):
     X, y = clouds
     weights = np.ones(150)
     weights[:10] = 0
     model = clone(SMALL).fit(X, y, sample_weight=weights)
-    assert model.held_out_.rows.tolist() == list(range(10, 150))
+    assert model.out_of_fold_.indices.tolist() == list(range(10, 150))
 
 
 def test_trees_of_an_encoded_table_are_saved_and_loaded(tmp_path):
@@ -382,32 +383,29 @@ def test_awkward_tables(table):
         np.testing.assert_allclose(proba.sum(axis=1), 1)
         assert (proba >= 0).all()
     assert np.isfinite([each.log_loss for each in model.leaderboard_]).all()
-    assert model.leaderboard_.left_out == ()
+    assert model.leaderboard_.failures == ()
 
 
 def test_a_network_of_very_many_columns_takes_part_only_if_it_is_named(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(24, 301)), np.arange(24) % 2
     X[:, 0] += 5 * y
-    monkeypatch.setitem(ENSEMBLAGE_CLASSIFIER_POOLS, "lean", ("logistic", "network"))
+    monkeypatch.setitem(CLASSIFIER_POOLS, "lean", ("logistic", "network"))
     with pytest.warns(UserWarning, match="^network is left out: its time grows with the square"):
         model = EnsemblageClassifier("lean", cv=2, random_state=0).fit(X, y)
     assert [line.member for line in model.leaderboard_] == ["pool", "logistic"]
-    (asked,) = resolve_pool(["network"])
-    assert asked.most_columns is None
+    (asked,) = resolve_members(["network"])
+    assert asked.max_columns is None
 
 
-ENSEMBLAGE_REGRESSOR_SMALL = EnsemblageRegressor(
-    ["ridge", "svr", DecisionTreeRegressor(max_depth=3)], cv=3
+SMALL_REGRESSOR = EnsemblageRegressor(
+    ["ridge", "svr", DecisionTreeRegressor(max_depth=3)], cv=3, random_state=0
 )
-
-
-ENSEMBLAGE_REGRESSOR_SMALL.set_params(random_state=0)
 
 
 # the one expected failure that we accept: folds are drawn by lot, and a row that counts twice
 # is in one of them, two copies of it need not be
-ENSEMBLAGE_REGRESSOR_BY_LOT = {
+REGRESSOR_BY_LOT = {
     "check_sample_weight_equivalence_on_dense_data": "folds depend on the number of rows",
     "check_sample_weight_equivalence_on_sparse_data": "folds depend on the number of rows",
 }
@@ -422,8 +420,8 @@ def waves():
 
 
 @pytest.fixture(scope="module")
-def fitted_ensemblage_regressor(waves):
-    return clone(ENSEMBLAGE_REGRESSOR_SMALL).fit(*waves)
+def regressor(waves):
+    return clone(SMALL_REGRESSOR).fit(*waves)
 
 
 @parametrize_with_checks(
@@ -431,52 +429,47 @@ def fitted_ensemblage_regressor(waves):
         EnsemblageRegressor(["ridge", DecisionTreeRegressor(max_depth=3)], cv=2),
         EnsemblageRegressor([Ridge(), LinearRegression()], fusion="stacking", cv=2),
     ],
-    expected_failed_checks=lambda _: ENSEMBLAGE_REGRESSOR_BY_LOT,
+    expected_failed_checks=lambda _: REGRESSOR_BY_LOT,
 )
-def test_sklearn_checks_of_ensemblage_regressor(estimator, check):
+def test_sklearn_checks_of_numbers(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
 @parametrize_with_checks(
     [EnsemblageRegressor(cv=2), EnsemblageRegressor("full", cv=2)],
-    expected_failed_checks=lambda _: ENSEMBLAGE_REGRESSOR_BY_LOT,
+    expected_failed_checks=lambda _: REGRESSOR_BY_LOT,
 )
-def test_sklearn_checks_of_whole_pools_of_ensemblage_regressor(estimator, check):
+def test_sklearn_checks_of_whole_pools_of_numbers(estimator, check):
     check(estimator)
 
 
-def test_it_says_the_product_of_its_members_densities(waves, fitted_ensemblage_regressor):
+def test_it_says_the_product_of_its_members_densities(waves, regressor):
     X, y = waves
-    mean, spread = fitted_ensemblage_regressor.predict(X, return_std=True)
-    members = np.array([each.predict(X) for each in fitted_ensemblage_regressor.estimators_])
-    fusion = fitted_ensemblage_regressor.fusion_
-    parts = fusion.weights_ / (fitted_ensemblage_regressor.target_scale_**2 * fusion.factors_[:, 0])
+    mean, spread = regressor.predict(X, return_std=True)
+    members = np.array([each.predict(X) for each in regressor.estimators_])
+    fusion, correction = regressor.fusion_, regressor.variance_correction_
+    parts = fusion.weights_ / (regressor.target_scale_**2 * fusion.variance_factors_[:, 0])
     np.testing.assert_allclose(mean, parts @ members / parts.sum())
-    widened = (
-        fitted_ensemblage_regressor.spread_factor_ / parts.sum()
-        + fitted_ensemblage_regressor.spread_floor_
-    )
-    low, high = fitted_ensemblage_regressor.spread_levels_
+    widened = correction["factor"] / parts.sum() + correction["offset"]
+    low, high = correction["low"], correction["high"]
     level = np.clip((mean - low) / (high - low), 0, 1)
-    np.testing.assert_allclose(
-        spread**2, widened * np.exp(fitted_ensemblage_regressor.spread_growth_ * level)
-    )
-    assert fitted_ensemblage_regressor.score(X, y) > 0.9
+    np.testing.assert_allclose(spread**2, widened * np.exp(correction["log_growth"] * level))
+    assert regressor.score(X, y) > 0.9
 
 
-def test_the_leaderboard_is_of_rows_that_were_not_seen(waves, fitted_ensemblage_regressor):
-    pool, *members = fitted_ensemblage_regressor.leaderboard_
-    record = fitted_ensemblage_regressor.held_out_
-    error = record.y - record.pooled[:, 0]
-    assert pool.rmse == pytest.approx(np.sqrt(np.mean(error**2)))
+def test_the_leaderboard_is_of_rows_that_were_not_seen(waves, regressor):
+    pool, *members = regressor.leaderboard_
+    record = regressor.out_of_fold_
+    error = record.y - record.pool_outputs[:, 0]
+    assert pool.score == pytest.approx(np.sqrt(np.mean(error**2)))
     np.testing.assert_array_equal(record.y, waves[1])
-    assert pool.rmse < 1.05 * min(each.rmse for each in members)
+    assert pool.score < 1.05 * min(each.score for each in members)
     # the best single variance: log loss and error tell the same
     for each in members:
-        assert each.log_loss == pytest.approx(0.5 * np.log(2 * np.pi * np.e) + np.log(each.rmse))
+        assert each.log_loss == pytest.approx(0.5 * np.log(2 * np.pi * np.e) + np.log(each.score))
     assert sum(each.weight for each in members) == pytest.approx(1)
-    assert "RMSE" in str(fitted_ensemblage_regressor.leaderboard_)
+    assert "RMSE" in str(regressor.leaderboard_)
 
 
 class Shaky(LinearRegression):
@@ -495,7 +488,7 @@ def test_members_of_weight_zero_are_not_fitted_again(waves):
     weights = {each.member: each.weight for each in model.leaderboard_[1:]}
     assert {name for name, weight in weights.items() if weight > 0} == set(model.member_names_)
     assert len(model.fusion_.weights_) == len(model.member_names_)
-    assert len(model.held_out_.names) == 3
+    assert len(model.out_of_fold_.names) == 3
 
 
 def test_the_spread_is_that_of_rows_that_nobody_had_seen(waves):
@@ -504,67 +497,64 @@ def test_the_spread_is_that_of_rows_that_nobody_had_seen(waves):
     y = y + 30 * rng.standard_t(2, size=len(y))  # a few rows are far off
     given = [Shaky(), LinearRegression(), DecisionTreeRegressor(), Ridge(), Ridge(1e4)]
     model = EnsemblageRegressor(given, cv=3, random_state=0).fit(X, y)
-    mean, variance = model.held_out_.pooled.T
+    mean, variance = model.out_of_fold_.pool_outputs.T
     assert np.mean((y - mean) ** 2 / variance) == pytest.approx(1)
 
 
-def test_intervals_hold_the_truth_as_often_as_asked(waves, fitted_ensemblage_regressor):
+def test_intervals_hold_the_truth_as_often_as_asked(waves, regressor):
     X, _ = waves
     rng = np.random.default_rng(2)
     new = rng.normal(size=(2000, 4))
     y = 40 + 8 * new[:, 0] + 5 * np.sin(2 * new[:, 1]) + rng.normal(size=2000)
-    low, high = fitted_ensemblage_regressor.predict_interval(new, coverage=0.8).T
+    low, high = regressor.predict_interval(new, coverage=0.8).T
     assert 0.72 < ((low <= y) & (y <= high)).mean() < 0.9
     narrow, wide = (
-        np.ptp(fitted_ensemblage_regressor.predict_interval(X[:1], share)) for share in (0.5, 0.99)
+        np.ptp(regressor.predict_interval(X[:1], coverage=share)) for share in (0.5, 0.99)
     )
-    assert (
-        narrow < wide < np.ptp(fitted_ensemblage_regressor.predict_interval(X[:1], 1 - 1e-9)) + 1e-9
-    )
+    assert narrow < wide < np.ptp(regressor.predict_interval(X[:1], coverage=1 - 1e-9)) + 1e-9
 
 
 @pytest.mark.parametrize("coverage", [0, 1, -0.1, 1.5, "most"])
-def test_a_coverage_is_a_share(waves, fitted_ensemblage_regressor, coverage):
+def test_a_coverage_is_a_share(waves, regressor, coverage):
     with pytest.raises(ValueError, match="between 0 and 1"):
-        fitted_ensemblage_regressor.predict_interval(waves[0], coverage)
+        regressor.predict_interval(waves[0], coverage=coverage)
 
 
-def test_one_row_is_explained_by_who_said_what(waves, fitted_ensemblage_regressor):
+def test_one_row_is_explained_by_who_said_what(waves, regressor):
     X, y = waves
-    told = fitted_ensemblage_regressor.explain_row(X[0])
-    mean, spread = fitted_ensemblage_regressor.predict(X[:1], return_std=True)
+    told = regressor.explain_row(X[0])
+    mean, spread = regressor.predict(X[:1], return_std=True)
     assert told.prediction == pytest.approx(mean[0])
-    assert told.spread == pytest.approx(spread[0])
-    assert told.start == pytest.approx(y.mean())
-    assert told.start + sum(each.push for each in told.voices) == pytest.approx(told.prediction)
-    assert sum(each.weight for each in told.voices) == pytest.approx(1)
+    assert told.std == pytest.approx(spread[0])
+    assert told.baseline == pytest.approx(y.mean())
+    assert told.baseline + sum(each.contribution for each in told.members) == pytest.approx(
+        told.prediction
+    )
+    assert sum(each.weight for each in told.members) == pytest.approx(1)
     assert "ridge" in str(told)
     assert "<table" in told._repr_html_()
 
 
-def test_a_fusion_that_is_no_weighted_mean_tells_no_pushes(waves):
+def test_a_fusion_that_is_no_weighted_mean_has_no_contributions(waves):
     X, y = waves
-    model = clone(ENSEMBLAGE_REGRESSOR_SMALL).set_params(fusion="stacking").fit(X, y)
+    model = clone(SMALL_REGRESSOR).set_params(fusion="stacking").fit(X, y)
     told = model.explain_row(X[0])
-    assert {each.push for each in told.voices} == {None}
+    assert {each.contribution for each in told.members} == {None}
     assert told.prediction == pytest.approx(model.predict(X[:1])[0])
 
 
-def test_contributions_and_smaller_pools(waves, fitted_ensemblage_regressor):
+def test_ablation_and_smaller_pools(waves, regressor):
     X, _ = waves
-    assert fitted_ensemblage_regressor.contributions().log_loss == pytest.approx(
-        fitted_ensemblage_regressor.leaderboard_[0].log_loss, abs=0.1
+    assert regressor.ablation().log_loss == pytest.approx(
+        regressor.leaderboard_[0].log_loss, abs=0.1
     )
-    pruned = fitted_ensemblage_regressor.prune(fitted_ensemblage_regressor.frontier()[-1].latency)
+    pruned = regressor.prune(regressor.pruning_path()[-1].latency)
     assert len(pruned.member_names_) == 1
     np.testing.assert_allclose(pruned.predict(X), pruned.estimators_[0].predict(X))
-    assert (
-        pruned.predict(X, return_std=True)[1][0]
-        != fitted_ensemblage_regressor.predict(X, return_std=True)[1][0]
-    )
+    assert pruned.predict(X, return_std=True)[1][0] != regressor.predict(X, return_std=True)[1][0]
 
 
-def test_one_worker_and_two_give_the_same_bits_of_ensemblage_regressor(waves):
+def test_one_worker_and_two_give_the_same_bits_of_numbers(waves):
     X, y = waves
     pool = ["ridge", "forest", "boosting"]
     one, two = (
@@ -572,7 +562,7 @@ def test_one_worker_and_two_give_the_same_bits_of_ensemblage_regressor(waves):
         for n_jobs in (1, 2)
     )
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
-    np.testing.assert_array_equal(one.held_out_.outputs, two.held_out_.outputs)
+    np.testing.assert_array_equal(one.out_of_fold_.outputs, two.out_of_fold_.outputs)
 
 
 @pytest.mark.parametrize(("shift", "scale"), [(1e9, 1.0), (0.0, 1e-9), (-5.0, 1e12)])
@@ -610,7 +600,7 @@ def test_frames_with_words_and_gaps(waves):
 )
 def test_a_target_that_is_no_number_is_refused(y, told):
     with pytest.raises(ValueError, match=told):
-        clone(ENSEMBLAGE_REGRESSOR_SMALL).fit(np.random.default_rng(0).normal(size=(20, 2)), y)
+        clone(SMALL_REGRESSOR).fit(np.random.default_rng(0).normal(size=(20, 2)), y)
 
 
 def test_a_classifier_is_no_member(waves):
@@ -633,7 +623,7 @@ def test_a_member_that_fails_is_left_out(waves):
     assert model.member_names_ == ["ridge"]
 
 
-def test_rows_without_weight_are_absent_of_ensemblage_regressor(waves):
+def test_rows_without_weight_are_absent_of_numbers(waves):
     X, y = waves
     weights = np.ones(150)
     weights[100:] = 0
@@ -650,10 +640,10 @@ def test_groups_are_never_on_both_sides():
     model = EnsemblageRegressor([DecisionTreeRegressor()], cv=3, random_state=0)
     loose = clone(model).fit(told[:, None], y)
     grouped = clone(model).fit(told[:, None], y, groups=groups)
-    assert loose.leaderboard_[0].rmse < 0.1 < grouped.leaderboard_[0].rmse
+    assert loose.leaderboard_[0].score < 0.1 < grouped.leaderboard_[0].score
 
 
-def test_saved_and_loaded_of_ensemblage_regressor(tmp_path, waves):
+def test_saved_and_loaded_of_numbers(tmp_path, waves):
     X, y = waves
     pool = ["ridge", "svr", "forest", "boosting", "tree"]
     model = EnsemblageRegressor(pool, cv=2, fusion=Mean(), random_state=0).fit(X[:60], y[:60])
@@ -668,14 +658,12 @@ def test_saved_and_loaded_of_ensemblage_regressor(tmp_path, waves):
     [
         ("target_scale_", 0.0),
         ("target_mean_", np.nan),
-        ("responses_", ["predict_proba"] * 9),
+        ("response_methods_", ["predict_proba"] * 9),
         ("estimators_", []),
     ],
 )
-def test_forged_attributes_are_refused_of_ensemblage_regressor(
-    fitted_ensemblage_regressor, name, value
-):
-    forged = copy_ensemblage_regressor(fitted_ensemblage_regressor)
+def test_forged_attributes_are_refused_of_numbers(regressor, name, value):
+    forged = copy(regressor)
     setattr(forged, name, value)
     with pytest.raises(DamagedStateError):
         forged._check_fitted()

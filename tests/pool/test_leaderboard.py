@@ -3,31 +3,18 @@ import pytest
 
 from ensemblage._core import NOTHING
 from ensemblage.fusion import LogLinearPool, Mean
-from ensemblage.pool import (
-    Contribution,
-    Contributions,
-    HeldOutRecord,
-    Leaderboard,
-    Standing,
-    fuse,
-    make_fusion,
-)
-from ensemblage.pool import _leaderboard as _held_out_record
-from ensemblage.pool._leaderboard import (
-    frontier,
-    fuse_again,
-    keep_held_out,
-    leave_places_out,
-    row_losses,
-    weighted_mean,
-)
-from pool.test_fit import candidate
+from ensemblage.pool import Ablation, AblationRow, Leaderboard, LeaderboardRow, OutOfFold, _fit
+from ensemblage.pool._fit import keep_out_of_fold, stack_tested
+from ensemblage.pool._leaderboard import ablate, pruning_path
+from pool.test_fit import tuned
+
+SECONDS = {"strata": 0.01, "one": 0.1, "two": 0.2}
 
 BOARD = Leaderboard(
     (
-        Standing("pool", "all", 0.2, 0.92, 1.0, 3.0, 0.02, 400),
-        Standing("svm", "anchor", 0.25, 0.91, 0.8, 1.0, 0.01, 400),
-        Standing("<own>", "given", 0.3, 0.9, None, 2.0, None, 100),
+        LeaderboardRow("pool", "all", 0.2, 0.92, 1.0, 3.0, 0.02, 400),
+        LeaderboardRow("svm", "standard", 0.25, 0.91, 0.8, 1.0, 0.01, 400),
+        LeaderboardRow("<own>", "user", 0.3, 0.9, None, 2.0, None, 100),
     ),
     ("forest is left out: no time.",),
 )
@@ -36,13 +23,22 @@ BOARD = Leaderboard(
 def test_it_is_read_line_by_line():
     assert len(BOARD) == 3
     assert BOARD[1].member == "svm"
-    assert [each.rows for each in BOARD] == [400, 400, 100]
+    assert [each.n_samples for each in BOARD] == [400, 400, 100]
 
 
 def test_it_prints_as_a_table():
     lines = str(BOARD).splitlines()
-    assert lines[0].split()[:4] == ["member", "place", "log", "loss"]
-    assert lines[3].split() == ["svm", "anchor", "0.2500", "0.910", "80.0%", "1.00", "10.0", "400"]
+    assert lines[0].split()[:4] == ["member", "group", "log", "loss"]
+    assert lines[3].split() == [
+        "svm",
+        "standard",
+        "0.2500",
+        "0.910",
+        "80.0%",
+        "1.00",
+        "10.0",
+        "400",
+    ]
     assert lines[4].split()[4:] == [NOTHING.text, "2.00", NOTHING.text, "100"]
     assert lines[-1] == "forest is left out: no time."
 
@@ -60,63 +56,55 @@ def test_the_best_figures_are_marked():
 
 
 @pytest.fixture
-def verdict(rows):
-    said = np.eye(3)[(rows.y + (np.arange(150) % 5 == 0)) % 3] * 0.7 + 0.1
-    members = [candidate("knows", said), candidate("guesses", np.full((150, 3), 1 / 3))]
-    return fuse(members, rows, make_fusion("log_linear", grouped=False))
+def members(rows):
+    proba = np.eye(3)[(rows.y + (np.arange(150) % 5 == 0)) % 3] * 0.7 + 0.1
+    return [tuned("knows", proba), tuned("guesses", np.full((150, 3), 1 / 3))]
 
 
-def test_it_keeps_what_was_said(rows, verdict):
-    record = keep_held_out(verdict, verdict.outputs[0], rows)
-    assert record.names == ("knows", "guesses")
-    assert record.places == ("given", "given")
-    np.testing.assert_allclose(record.outputs, verdict.outputs, rtol=1e-6)
-    np.testing.assert_array_equal(record.rows, np.arange(150))
+def test_out_of_fold_outputs_are_kept(rows, members):
+    kept = keep_out_of_fold(members, rows, members[0].outputs)
+    assert kept.names == ("knows", "guesses")
+    assert kept.groups == ("user", "user")
+    np.testing.assert_allclose(kept.outputs, stack_tested(members, rows), rtol=1e-6)
+    np.testing.assert_array_equal(kept.indices, np.arange(150))
 
 
-def test_positions_are_those_of_the_user(rows, verdict):
-    shifted = rows._replace(numbers=np.arange(150) + 7)
-    assert keep_held_out(verdict, verdict.outputs[0], shifted).rows[0] == 7
+def test_positions_are_those_of_the_user(rows, members):
+    shifted = rows._replace(indices=np.arange(150) + 7)
+    assert keep_out_of_fold(members, shifted, members[0].outputs).indices[0] == 7
 
 
-def test_of_many_rows_some_are_kept(rows, verdict, monkeypatch):
-    monkeypatch.setattr(_held_out_record, "MOST_KEPT", 60)
-    record = keep_held_out(verdict, verdict.outputs[0], rows)
-    assert record.outputs.shape == (2, 60, 3)
-    np.testing.assert_array_equal(record.y, rows.y[record.rows])
+def test_of_many_rows_some_are_kept(rows, members, monkeypatch):
+    monkeypatch.setattr(_fit, "MAX_STORED_ROWS", 60)
+    kept = keep_out_of_fold(members, rows, members[0].outputs)
+    assert kept.outputs.shape == (2, 60, 3)
+    np.testing.assert_array_equal(kept.y, rows.y[kept.indices])
 
 
-def test_losses_by_hand(rows, verdict):
-    record = keep_held_out(verdict, verdict.outputs[0], rows)
-    np.testing.assert_allclose(row_losses(record, Mean(), [1]), np.log(3), rtol=1e-6)
+def test_fused_outputs_by_hand(rows, members):
+    kept = keep_out_of_fold(members, rows, members[0].outputs)
+    np.testing.assert_allclose(kept.cross_fuse(Mean(), [1]), 1 / 3, rtol=1e-6)
+    losses = kept.target.row_losses(kept.cross_fuse(Mean(), [0]), kept.y)
     right = np.arange(150) % 5 != 0
-    expected = -np.log(np.where(right, 0.8, 0.1))
-    np.testing.assert_allclose(row_losses(record, Mean(), [0]), expected, rtol=1e-6)
-    assert weighted_mean(record, row_losses(record, LogLinearPool(), [0, 1])) < np.log(3)
+    np.testing.assert_allclose(losses, -np.log(np.where(right, 0.8, 0.1)), rtol=1e-6)
+    pooled = kept.target.row_losses(kept.cross_fuse(LogLinearPool(), [0, 1]), kept.y)
+    assert pooled.mean() < np.log(3)
 
 
-def test_weights_count_in_the_mean(rows, verdict):
-    weighted = rows._replace(weights=np.where(np.arange(150) == 0, 1.0, 0.001))
-    record = keep_held_out(verdict, verdict.outputs[0], weighted)
-    values = np.zeros(150)
-    values[0] = 1.0
-    assert weighted_mean(record, values) == pytest.approx(1 / 1.149)
-
-
-def record(places=("rows", "columns", "columns"), weights=None):
-    """Members of two places, of whom only the first knows anything."""
+def record(groups=("rows", "columns", "columns"), weights=None):
+    """Members of two groups, of whom only the first knows anything."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
     said = np.where(rng.uniform(size=200) < 0.85, y, 1 - y)
     knows = np.where(said[:, None] == [0, 1], 0.8, 0.2)
     outputs = np.stack([knows, *rng.dirichlet([5, 5], size=(2, 200))]).astype(np.float32)
     names = ("strata", "one", "two")
-    return HeldOutRecord(names, places, outputs, outputs[0], y, np.arange(200), weights)
+    return OutOfFold(names, groups, outputs, outputs[0], y, np.arange(200), weights)
 
 
-def test_a_place_that_knows_is_worth_most():
-    found = leave_places_out(record(), LogLinearPool())
-    assert [each.place for each in found] == ["rows", "columns"]
+def test_a_group_that_knows_is_worth_most():
+    found = ablate(record(), LogLinearPool())
+    assert [each.group for each in found] == ["rows", "columns"]
     assert found[0].members == ("strata",)
     assert found[1].members == ("one", "two")
     assert found[0].change > 10 * abs(found[1].change)
@@ -126,40 +114,37 @@ def test_a_place_that_knows_is_worth_most():
 
 def test_the_change_by_hand():
     kept = record()
-    found = leave_places_out(kept, Mean())
+    found = ablate(kept, Mean())
     true = kept.outputs[:, np.arange(200), kept.y].astype(float)
     change = np.log(true.mean(axis=0)) - np.log(true[1:].mean(axis=0))
-    rows = next(each for each in found if each.place == "rows")
+    rows = next(each for each in found if each.group == "rows")
     assert rows.change == pytest.approx(change.mean())
     assert rows.standard_error == pytest.approx(change.std() / np.sqrt(200))
 
 
-def test_a_place_alone_cannot_be_left_out():
-    assert len(leave_places_out(record(("given",) * 3), Mean())) == 0
+def test_a_group_alone_cannot_be_left_out():
+    assert len(ablate(record(("user",) * 3), Mean())) == 0
 
 
 def test_weights_count():
     kept = record(weights=np.where(np.arange(200) < 20, 50.0, 1e-6))
-    few = leave_places_out(kept, Mean())
+    few = ablate(kept, Mean())
     true = kept.outputs[:, np.arange(20), kept.y[:20]].astype(float)
     assert few.log_loss == pytest.approx(-np.log(true.mean(axis=0)).mean(), abs=1e-4)
 
 
-def test_it_prints_as_a_table_of_contributions():
-    shown = Contributions(0.3, (Contribution("rows", ("strata",), 0.31, 0.01, 0.004),))
+def test_it_prints_as_a_table_of_ablation():
+    shown = Ablation(0.3, (AblationRow("rows", ("strata",), 0.31, 0.01, 0.004),))
     lines = str(shown).splitlines()
     assert lines[2].split() == ["nothing", "0.3000"]
     assert lines[3].split() == ["rows", "strata", "0.3100", "+0.0100", "0.0040"]
     assert "<table>" in shown._repr_html_()
-    assert "need not be what the leaderboard says" in shown.as_table().legend
-    assert [each.place for each in shown] == ["rows"]
-
-
-SECONDS = {"strata": 0.01, "one": 0.1, "two": 0.2}
+    assert "need not be that of the leaderboard" in shown.as_table().legend
+    assert [each.group for each in shown] == ["rows"]
 
 
 def test_who_costs_most_for_what_it_adds_goes_first():
-    points = frontier(record(), SECONDS, LogLinearPool())
+    points = pruning_path(record(), SECONDS, LogLinearPool())
     assert points[0].members == ("strata", "one", "two")
     assert points[-1].members == ("strata",)
     assert points[0].latency == pytest.approx(0.31)
@@ -172,8 +157,8 @@ def test_the_loss_is_that_of_the_fusion_fitted_again():
     outputs = kept.outputs[[0, 2]].astype(float)
     fused = LogLinearPool().fit(outputs, kept.y).combine(outputs)
     expected = -np.log(fused[np.arange(200), kept.y]).mean()
-    points = frontier(kept, {"strata": 0.01, "two": 0.2}, LogLinearPool())
+    points = pruning_path(kept, {"strata": 0.01, "two": 0.2}, LogLinearPool())
     assert points[0].members == ("strata", "two")
     assert points[0].log_loss == pytest.approx(expected)
-    again = fuse_again(kept, ["strata", "two"], LogLinearPool())
+    again = kept.fit_fusion(LogLinearPool(), [0, 2])
     np.testing.assert_array_equal(again.combine(outputs), fused)

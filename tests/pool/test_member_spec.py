@@ -12,37 +12,43 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from ensemblage._core import Fold
-from ensemblage.pool import PoolClasses, PoolRows, Recipe, shared_folds, thin
-from ensemblage.pool._compact_members import Forest
-from ensemblage.pool._member_spec import OutOfBag, OwnFolds, fit_fresh, held_out_loss
+from ensemblage.pool import (
+    MemberSpec,
+    PoolClassTarget,
+    TrainingData,
+    make_cv_folds,
+    stratified_subsample,
+)
+from ensemblage.pool._compact_members import CompactForestClassifier
+from ensemblage.pool._member_spec import InternalFolds, OutOfBag, fit_clone
 from ensemblage.pool._targets import log_loss
 from ensemblage.strata import HISS, StrataEnsembleClassifier
 
 
 def test_folds_hold_each_row_out_once():
     y = np.arange(30) % 3
-    folds = shared_folds(y, 5, 0)
+    folds = make_cv_folds(y, 5, 0)
     assert len(folds) == 5
     np.testing.assert_array_equal(np.sort(np.concatenate([f.test for f in folds])), np.arange(30))
 
 
 def test_a_class_of_two_rows_does_not_cost_folds():
     y = np.array([0] * 20 + [1] * 20 + [2] * 2)
-    assert len(shared_folds(y, 5, 0)) == 5
+    assert len(make_cv_folds(y, 5, 0)) == 5
 
 
 def test_few_rows_have_few_folds():
-    assert len(shared_folds(np.array([0, 0, 1]), 5, 0)) == 2
+    assert len(make_cv_folds(np.array([0, 0, 1]), 5, 0)) == 2
 
 
 def test_groups_stay_together():
     groups = np.arange(40) // 4
-    for train, test in shared_folds(np.arange(40) % 2, 5, 0, groups):
+    for train, test in make_cv_folds(np.arange(40) % 2, 5, 0, groups):
         assert not set(groups[train]) & set(groups[test])
 
 
 def test_a_splitter_is_asked():
-    folds = shared_folds(np.arange(12) % 2, KFold(4), 0)
+    folds = make_cv_folds(np.arange(12) % 2, KFold(4), 0)
     assert [fold.test.tolist() for fold in folds] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
 
 
@@ -52,70 +58,72 @@ def test_a_splitter_is_asked():
 )
 def test_only_folds_that_test_every_row_once_let_an_ensemble_judge_itself(tests, whole):
     folds = [Fold(np.array([0]), np.array(test)) for test in tests]
-    rows = PoolRows(np.eye(4), np.array([0, 1, 0, 1]), PoolClasses(np.arange(2)), None, folds)
-    assert rows.all_held_out is whole
-    assert rows.held_out.tolist() == sorted({row for test in tests for row in test})
+    rows = TrainingData(
+        np.eye(4), np.array([0, 1, 0, 1]), PoolClassTarget(np.arange(2)), None, folds
+    )
+    assert rows.every_row_tested_once is whole
+    assert rows.tested.tolist() == sorted({row for test in tests for row in test})
 
 
-def test_rows_are_thinned_with_the_shares_of_the_classes():
+def test_a_subsample_keeps_the_shares_of_the_classes():
     y = np.repeat([0, 1, 2], [600, 300, 3])
-    drawn = thin(np.arange(903), y, 90, seed=0)
+    drawn = stratified_subsample(np.arange(903), y, 90, seed=0)
     assert np.bincount(y[drawn]).tolist() == [59, 29, 2]
-    assert thin(drawn, y, None, seed=0) is drawn
-    assert thin(drawn, y, 90, seed=0) is drawn
+    assert stratified_subsample(drawn, y, None, seed=0) is drawn
+    assert stratified_subsample(drawn, y, 90, seed=0) is drawn
 
 
 @given(st.integers(6, 60), st.integers(0, 50))
-def test_a_thinned_sample_is_one(limit, seed):
+def test_a_subsample_is_sorted_and_drawn_again_alike(limit, seed):
     y = np.random.default_rng(seed).integers(0, 3, 60)
     rows = np.arange(0, 60, 1)
-    drawn = thin(rows, y, limit, seed)
+    drawn = stratified_subsample(rows, y, limit, seed)
     assert len(drawn) == limit
     assert (np.diff(drawn) > 0).all()
     few = np.bincount(y, minlength=3) >= 2
     assert (np.bincount(y[drawn], minlength=3)[few] >= 2).all()
-    np.testing.assert_array_equal(drawn, thin(rows, y, limit, seed))
+    np.testing.assert_array_equal(drawn, stratified_subsample(rows, y, limit, seed))
 
 
-def attempts(recipe, rows):
-    return [recipe.attempt(rows, part, 0) for part in recipe.parts(rows)]
+def tried(recipe, rows):
+    return [recipe.fit_predict_fold(rows, part, 0) for part in recipe.parts(rows)]
 
 
-def test_held_out_outputs_are_of_models_that_have_not_seen_the_row(rows):
-    recipe = Recipe("nb", "given", (GaussianNB(),))
-    held = recipe.choose(rows, attempts(recipe, rows))
+def test_out_of_fold_outputs_are_of_models_that_have_not_seen_the_row(rows):
+    recipe = MemberSpec("nb", "user", (GaussianNB(),))
+    held = recipe.select_candidate(rows, tried(recipe, rows), 0)
     for train, test in rows.folds:
         expected = GaussianNB().fit(rows.X[train], rows.y[train]).predict_proba(rows.X[test])
         np.testing.assert_array_equal(held.outputs[test], expected)
 
 
 def test_the_best_candidate_is_chosen_and_fitted_to_all_rows(rows):
-    recipe = Recipe("two", "given", (KNeighborsClassifier(1), GaussianNB()))
-    held = recipe.choose(rows, attempts(recipe, rows))
-    model = recipe.refit(rows, held, 0)
+    recipe = MemberSpec("two", "user", (KNeighborsClassifier(1), GaussianNB()))
+    held = recipe.select_candidate(rows, tried(recipe, rows), 0)
+    model = recipe.refit(rows, held)
     assert held.chosen == 1
     assert isinstance(model, GaussianNB)
     assert model.class_count_.sum() == len(rows.y)
 
 
 def test_decision_values_are_judged_once_they_are_calibrated(rows):
-    recipe = Recipe("svm", "given", (SVC(C=1e-3), SVC(C=1.0)))
-    held = recipe.choose(rows, attempts(recipe, rows))
+    recipe = MemberSpec("svm", "user", (SVC(C=1e-3), SVC(C=1.0)))
+    held = recipe.select_candidate(rows, tried(recipe, rows), 0)
     assert recipe.response == "decision_function"
     assert held.chosen == 1
-    assert held_out_loss(held.outputs, rows) < np.log(3)
+    assert recipe.loss(held.outputs, rows) < np.log(3)
 
 
 def test_a_member_learns_no_more_rows_than_it_may(rows):
-    recipe = Recipe("nb", "given", (GaussianNB(),)).limited(30)
-    model = recipe.refit(rows, recipe.choose(rows, attempts(recipe, rows)), 0)
+    recipe = MemberSpec("nb", "user", (GaussianNB(),)).limited(30)
+    model = recipe.refit(rows, recipe.select_candidate(rows, tried(recipe, rows), 0))
     assert model.class_count_.sum() == 30
-    assert not recipe.sees_all(rows)
-    assert recipe.limited(50).most_rows == 30
+    assert not recipe.learns_all(rows)
+    assert recipe.limited(50).max_rows == 30
 
 
 def test_rows_of_one_class_have_a_member_that_says_it(rows):
-    member = fit_fresh(GaussianNB(), rows, np.flatnonzero(rows.y == 1), 0)
+    member = fit_clone(GaussianNB(), rows, np.flatnonzero(rows.y == 1), 0)
     assert isinstance(member, DummyClassifier)
     assert member.classes_.tolist() == [1]
 
@@ -123,9 +131,9 @@ def test_rows_of_one_class_have_a_member_that_says_it(rows):
 def test_weights_reach_the_member_and_the_seed_too(rows):
     weighted = rows._replace(weights=np.where(rows.y == 0, 3.0, 1.0))
     every = np.arange(len(rows.y))
-    model = fit_fresh(GaussianNB(), weighted, every, 0)
+    model = fit_clone(GaussianNB(), weighted, every, 0)
     assert model.class_count_[0] == 3 * (rows.y == 0).sum()
-    assert fit_fresh(DecisionTreeClassifier(), rows, every, 5).random_state is not None
+    assert fit_clone(DecisionTreeClassifier(), rows, every, 5).random_state is not None
 
 
 def test_log_loss_by_hand():
@@ -138,64 +146,64 @@ def test_log_loss_by_hand():
 
 def test_a_fold_without_a_class_says_nothing_of_it(rows):
     lacking = rows.folds[0]._replace(train=np.flatnonzero(rows.y != 2))
-    recipe = Recipe("lr", "given", (LogisticRegression(),))
-    attempt = recipe.attempt(rows._replace(folds=[lacking]), lacking, 0)
+    recipe = MemberSpec("lr", "user", (LogisticRegression(),))
+    attempt = recipe.fit_predict_fold(rows._replace(folds=[lacking]), lacking, 0)
     assert (attempt.outputs[0, :, 2] == 0).all()
 
 
-def test_who_reads_tables_gets_words_as_words(rows):
+def test_a_member_that_reads_tables_gets_categories(rows):
     table = np.array([["a", 1.0]] * len(rows.y), dtype=object)
     both = rows._replace(table=table)
     plain, reader = (
-        Recipe("nb", "given", (GaussianNB(),), reads_tables=reads) for reads in (False, True)
+        MemberSpec("nb", "user", (GaussianNB(),), reads_tables=reads) for reads in (False, True)
     )
-    assert plain.view(both).X is rows.X
-    assert reader.view(both).X is table
-    assert plain.view(both).table is None
-    assert [each.sees(both) for each in (plain, reader)] == ["numbers", "table"]
-    assert reader.sees(rows) == "numbers"
-    assert reader.view(rows).X is rows.X
+    assert plain.input_data(both).X is rows.X
+    assert reader.input_data(both).X is table
+    assert plain.input_data(both).table is None
+    assert [each.input_kind(both) for each in (plain, reader)] == ["encoded", "table"]
+    assert reader.input_kind(rows) == "encoded"
+    assert reader.input_data(rows).X is rows.X
 
 
-FOREST = OutOfBag("forest", "anchor", (Forest(30),))
+FOREST = OutOfBag("forest", "standard", (CompactForestClassifier(30),))
 
 
-STRATA = OwnFolds("strata", "rows", (StrataEnsembleClassifier(HISS(3, 0.5)),))
+STRATA = InternalFolds("strata", "rows", (StrataEnsembleClassifier(HISS(3, 0.5)),))
 
 
 def test_a_forest_is_judged_out_of_bag_and_fitted_once(rows):
     assert FOREST.parts(rows) == [None]
-    attempt = FOREST.attempt(rows, None, 0)
+    attempt = FOREST.fit_predict_fold(rows, None, 0)
     seed = attempt.model.random_state
     same = RandomForestClassifier(30, oob_score=True, random_state=seed).fit(rows.X, rows.y)
     np.testing.assert_array_equal(attempt.outputs[0], same.oob_decision_function_)
-    held = FOREST.choose(rows, [attempt])
-    assert FOREST.refit(rows, held, 0) is attempt.model
+    held = FOREST.select_candidate(rows, [attempt], 0)
+    assert FOREST.refit(rows, held) is attempt.model
 
 
 def test_a_row_that_every_tree_knows_has_the_classes_frequencies(rows):
-    one_tree = OutOfBag("tree", "anchor", (Forest(1),))
-    outputs = one_tree.attempt(rows, None, 0).outputs[0]
+    one_tree = OutOfBag("tree", "standard", (CompactForestClassifier(1),))
+    outputs = one_tree.fit_predict_fold(rows, None, 0).outputs[0]
     prior = np.bincount(rows.y) / len(rows.y)
     assert (outputs == prior).all(axis=1).any()
     np.testing.assert_allclose(outputs.sum(axis=1), 1)
 
 
 def test_groups_and_samples_are_judged_by_folds(rows):
-    assert FOREST.parts(rows._replace(grouped=True)) == rows.folds
+    assert FOREST.parts(rows._replace(has_groups=True)) == rows.folds
     assert FOREST.limited(50).parts(rows) == rows.folds
     assert FOREST.parts(rows._replace(folds=rows.folds[:1])) == rows.folds[:1]
     fold = rows.folds[0]
-    assert FOREST.attempt(rows, fold, 0).outputs.shape == (1, len(fold.test), 3)
+    assert FOREST.fit_predict_fold(rows, fold, 0).outputs.shape == (1, len(fold.test), 3)
 
 
-def test_strata_are_fitted_once_with_the_shared_folds(rows):
+def test_strata_are_fitted_once_with_the_make_cv_folds(rows):
     assert STRATA.parts(rows) == [None]
-    attempt = STRATA.attempt(rows, None, 0)
+    attempt = STRATA.fit_predict_fold(rows, None, 0)
     assert attempt.outputs.shape == (1, 150, 3)
     np.testing.assert_allclose(attempt.outputs.sum(axis=2), 1)
     assert attempt.model.cv == 3
-    assert STRATA.refit(rows, STRATA.choose(rows, [attempt]), 0) is attempt.model
+    assert STRATA.refit(rows, STRATA.select_candidate(rows, [attempt], 0)) is attempt.model
     held_out = (attempt.outputs[0].argmax(axis=1) == rows.y).mean()
     assert 0.6 < held_out <= attempt.model.score(rows.X, rows.y)
 
@@ -203,4 +211,4 @@ def test_strata_are_fitted_once_with_the_shared_folds(rows):
 def test_strata_of_a_sample_are_judged_by_folds(rows):
     limited = STRATA.limited(60)
     fold = limited.parts(rows)[0]
-    assert limited.attempt(rows, fold, 0).outputs.shape == (1, len(fold.test), 3)
+    assert limited.fit_predict_fold(rows, fold, 0).outputs.shape == (1, len(fold.test), 3)

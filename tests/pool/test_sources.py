@@ -17,29 +17,26 @@ from ensemblage.fusion import LogLinearPool, Mean
 from ensemblage.persistence import load, save
 from ensemblage.pool import (
     EnsemblageClassifier,
-    HeldOutRecord,
-    PoolClasses,
-    PoolRows,
+    OutOfFold,
+    PoolClassTarget,
+    SourceAwareClassifier,
+    TrainingData,
+    make_cv_folds,
     make_fusion,
-    resolve_pool,
-    shared_folds,
+    resolve_members,
 )
-from ensemblage.pool._boosting import FIVE
-from ensemblage.pool._fit import PoolPlan, learn_pool
+from ensemblage.pool._boosting import SETTINGS_GRID
+from ensemblage.pool._fit import fit_pool
 from ensemblage.pool._sources import (
-    BySource,
-    LeftOutScores,
-    SharedPenalties,
-    ask_told,
-    deal_by_source,
-    held_out_scores,
-    in_set,
-    leave_sources_out,
+    PenaltiesBySharedFolds,
+    append_source_indicators,
+    class_scores,
+    interval_factor,
     new_source_threshold,
-    reach,
-    shift,
-    source_recipes,
-    tell_sources,
+    prediction_sets,
+    score_unseen_sources,
+    source_aware_members,
+    stratify_folds_by_source,
 )
 from ensemblage.sources import PartialPoolingClassifier, source_folds
 from pool.sourced import SITES, X, Y
@@ -48,7 +45,7 @@ from reference.conformal import slow_new_threshold
 
 def test_scores_are_what_is_left_to_other_classes():
     said = np.array([[0.7, 0.3], [0.2, 0.8]])
-    np.testing.assert_allclose(held_out_scores(said, np.array([0, 0])), [0.3, 0.8])
+    np.testing.assert_allclose(class_scores(said, np.array([0, 0])), [0.3, 0.8])
 
 
 def test_each_source_weighs_one_for_a_new_one():
@@ -69,41 +66,37 @@ def test_the_slow_twin_agrees(coverage):
 
 def test_sets_hold_the_most_probable_class():
     said = np.array([[0.5, 0.3, 0.2], [0.9, 0.05, 0.05]])
-    inside = in_set(said, np.array([0.75, 0.05]))
+    inside = prediction_sets(said, np.array([0.75, 0.05]))
     assert inside.tolist() == [[True, True, False], [True, False, False]]
-    assert in_set(said, np.array([np.inf, np.inf])).all()
+    assert prediction_sets(said, np.array([np.inf, np.inf])).all()
 
 
 def test_how_far_an_interval_reaches_by_hand():
     y, pooled = np.arange(9.0), np.zeros((9, 2))
     pooled[:, 1] = 4.0
-    record = HeldOutRecord((), (), np.zeros((0, 9, 2)), pooled, y, np.arange(9), None)
+    record = OutOfFold((), (), np.zeros((0, 9, 2)), pooled, y, np.arange(9), None)
     # scores are 0 to 4 by halves; half of nine rows and the one to come are five of them
-    assert reach(record, 0.5) == 2.0
-    assert reach(record, 0.99) == 4.0  # too few rows: the largest
+    assert interval_factor(record, 0.5) == 2.0
+    assert interval_factor(record, 0.99) == 4.0  # too few rows: the largest
     doubled = replace(record, weights=np.where(y < 5, 0.0, 1.0))
-    assert reach(doubled, 0.5) == 3.5
+    assert interval_factor(doubled, 0.5) == 3.5
 
 
 CODES = np.unique(SITES, return_inverse=True)[1]
-
-
 TOLD = np.column_stack([X, np.eye(3)[CODES]])
-
-
 LABELS = (Y == "well").astype(int)
-
-
-ROWS = PoolRows(
-    TOLD, LABELS, PoolClasses(np.arange(2)), None, deal_folds(LABELS, 3, np.random.default_rng(0))
+ROWS = TrainingData(
+    TOLD,
+    LABELS,
+    PoolClassTarget(np.arange(2)),
+    None,
+    deal_folds(LABELS, 3, np.random.default_rng(0)),
 )
-
-
 FIXED = PartialPoolingClassifier(common_penalty=1.0, deviation_penalty=1.0)
 
 
 def test_the_last_columns_tell_the_source():
-    model = BySource(FIXED, 3).fit(TOLD, LABELS)
+    model = SourceAwareClassifier(FIXED, 3).fit(TOLD, LABELS)
     plain = clone(FIXED).fit(X, LABELS, sources=CODES)
     expected = plain.predict_proba(X, sources=CODES)
     np.testing.assert_array_equal(model.predict_proba(TOLD), expected)
@@ -111,11 +104,11 @@ def test_the_last_columns_tell_the_source():
 
 
 def test_penalties_are_chosen_on_the_shared_folds_and_hold_rows_out():
-    recipe = SharedPenalties(
-        "partial-pooling", "sources", (BySource(PartialPoolingClassifier(), 3),)
+    recipe = PenaltiesBySharedFolds(
+        "partial-pooling", "sources", (SourceAwareClassifier(PartialPoolingClassifier(), 3),)
     )
     assert recipe.parts(ROWS) == [None]
-    attempt = recipe.attempt(ROWS, None, 0)
+    attempt = recipe.fit_predict_fold(ROWS, None, 0)
     outputs, model = attempt.outputs, attempt.model
     search = PartialPoolingClassifier(cv=ROWS.folds).fit(X, LABELS, sources=CODES)
     assert model.estimator_.deviation_penalty_ == search.deviation_penalty_
@@ -129,22 +122,22 @@ def test_penalties_are_chosen_on_the_shared_folds_and_hold_rows_out():
 
 
 def test_where_folds_leave_rows_out_each_fold_searches_for_itself():
-    (recipe, *_) = source_recipes(3)
+    (recipe, *_) = source_aware_members(3)
     once = ROWS._replace(folds=ROWS.folds[:1])
     assert recipe.parts(once) == once.folds
-    outputs = recipe.attempt(once, once.folds[0], 0).outputs
+    outputs = recipe.fit_predict_fold(once, once.folds[0], 0).outputs
     assert outputs.shape == (1, len(once.folds[0].test), 2)
 
 
 def test_who_is_in_the_pool_of_known_sources():
-    recipes = source_recipes(3)
+    recipes = source_aware_members(3)
     names = [each.name for each in recipes]
     assert names == ["partial-pooling", "boosting-by-source", "forest-by-source"]
     assert {each.response for each in recipes} == {"predict_proba"}
 
 
 def test_columns_that_do_not_fit_are_found_out():
-    model = BySource(FIXED, 3).fit(TOLD, LABELS)
+    model = SourceAwareClassifier(FIXED, 3).fit(TOLD, LABELS)
     model._check_fitted()
     model.n_sources = 4
     with pytest.raises(DamagedStateError, match="its columns differ"):
@@ -168,26 +161,20 @@ def test_rows_of_unknown_source_are_learned_from_but_not_judged():
 
 
 def test_scores_are_of_pools_that_have_not_met_the_source(rows):
-    plan = PoolPlan(
-        resolve_pool([GaussianNB()]), [0], make_fusion("log_linear", grouped=False), None, 1
-    )
-    learned = learn_pool(plan, rows)
+    fusion = make_fusion("log_linear", has_groups=False)
+    pool, members = fit_pool(resolve_members([GaussianNB()]), [0], fusion, rows, n_jobs=1)
     codes = np.arange(150) % 2
     codes[0] = -1
-    left = leave_sources_out(learned, rows, codes, None)
-    assert left.sources.tolist() == codes[1:].tolist()
+    left = score_unseen_sources(pool, members, rows, codes, None)
+    assert left["sources"].tolist() == codes[1:].tolist()
     own = np.flatnonzero(codes == 1)
     others = np.flatnonzero(codes != 1)
     alone = GaussianNB().fit(rows.X[others], rows.y[others]).predict_proba(rows.X[own])
-    fused = learned.fusion.combine(alone[None])
-    np.testing.assert_allclose(left.scores[codes[1:] == 1], 1 - fused[np.arange(75), rows.y[own]])
-    assert leave_sources_out(learned, rows, np.zeros(150, dtype=int), None) is None
-
-
-def test_forged_scores_are_refused():
-    LeftOutScores(np.array([0.5]), np.array([0]), np.array([1.0]))._check_fitted()
-    with pytest.raises(DamagedStateError):
-        LeftOutScores(np.array([7.0]), np.array([0]), np.array([1.0]))._check_fitted()
+    fused = pool.fusion.combine(alone[None])
+    np.testing.assert_allclose(
+        left["scores"][codes[1:] == 1], 1 - fused[np.arange(75), rows.y[own]]
+    )
+    assert score_unseen_sources(pool, members, rows, np.zeros(150, dtype=int), None) is None
 
 
 @pytest.fixture(scope="module")
@@ -196,11 +183,11 @@ def model():
 
 
 def test_members_are_told_the_source(model):
-    known = model.known_sources_
+    known = model.source_pool_
     assert known.names.tolist() == ["a", "b", "c"]
-    told = tell_sources(X[:2], np.array([2, 0]), 3)
+    told = append_source_indicators(X[:2], np.array([2, 0]), 3)
     assert told[:, 3:].tolist() == [[0, 0, 1], [1, 0, 0]]
-    assert {each.place for each in known.leaderboard[1:]} == {"sources"}
+    assert {each.group for each in known.leaderboard[1:]} == {"sources"}
     assert isinstance(known.pool.fusion, LogLinearPool)
     # with c the rule is reversed: who does not know it cannot be good
     assert known.leaderboard[0].log_loss < model.leaderboard_[0].log_loss - 0.05
@@ -208,25 +195,25 @@ def test_members_are_told_the_source(model):
 
 
 def test_offsets_shift_log_probabilities(model):
-    proba = np.full((2, 2), 0.5)
-    offsets = np.array([[0.0, 0.0], [-np.log(3) / 2, np.log(3) / 2]])
-    np.testing.assert_allclose(shift(proba, np.array([0, 1]), offsets), [[0.5, 0.5], [0.25, 0.75]])
-    known = model.known_sources_
+    known = model.source_pool_
     codes = np.unique(SITES, return_inverse=True)[1]
-    fused = known.pool.fusion.combine(ask_told(known, X, codes))
-    expected = shift(fused, codes, known.offsets)
-    np.testing.assert_array_equal(model.predict_proba(X, sources=SITES), expected)
+    fused = known.pool.fusion.combine(known.member_outputs(X, codes))
+    shifted = fused * np.exp(known.offsets[codes])
+    expected = shifted / shifted.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(X, sources=SITES), expected)
 
 
 def test_folds_keep_shares_of_sources_and_classes():
     y, codes = np.tile([0, 0, 1], 40), np.repeat([0, 1, 2, -1], 30)
-    rows = PoolRows(np.zeros((120, 1)), y, PoolClasses(np.arange(2)), None, shared_folds(y, 5, 0))
-    for _, test in deal_by_source(rows, codes, 5, 0).folds:
+    rows = TrainingData(
+        np.zeros((120, 1)), y, PoolClassTarget(np.arange(2)), None, make_cv_folds(y, 5, 0)
+    )
+    for _, test in stratify_folds_by_source(rows, codes, 5, 0).folds:
         pairs = y[test] * 10 + codes[test]
         assert np.unique(pairs, return_counts=True)[1].tolist() == [4, 4, 4, 4, 2, 2, 2, 2]
     given = deal_folds(y, 4, np.random.default_rng(1))
-    assert deal_by_source(rows._replace(folds=given), codes, given, 0).folds is given
-    assert deal_by_source(rows._replace(grouped=True), codes, 5, 0).folds is rows.folds
+    assert stratify_folds_by_source(rows._replace(folds=given), codes, given, 0).folds is given
+    assert stratify_folds_by_source(rows._replace(has_groups=True), codes, 5, 0).folds is rows.folds
 
 
 def test_an_answer_is_taken_apart(model):
@@ -237,21 +224,25 @@ def test_an_answer_is_taken_apart(model):
         decision.probabilities, model.predict_proba(X[:1], sources=SITES[:1])[0]
     )
     first, second = (
-        decision.classes.index(each) for each in (decision.prediction, decision.against)
+        decision.classes.index(each) for each in (decision.prediction, decision.runner_up)
     )
     odds = np.log(decision.probabilities[first] / decision.probabilities[second])
-    assert sum(each.push for each in decision.voices) + decision.bias == pytest.approx(odds)
+    assert sum(each.contribution for each in decision.members) + decision.baseline == pytest.approx(
+        odds
+    )
     assert model.explain_row(X[0]).source is None
 
 
 def test_forged_offsets_are_refused(model):
-    known = model.known_sources_
+    known = model.source_pool_
     known._check_fitted()
     for name, value in (
         ("offsets", np.zeros((4, 2))),
-        ("ridge", -1.0),
+        ("offset_penalty", -1.0),
         ("codes", np.full(240, 3)),
         ("names", known.names[:2]),
+        ("unseen_source_scores", known.unseen_source_scores | {"scores": np.full(240, 7.0)}),
+        ("unseen_source_scores", {"scores": np.zeros(1)}),
     ):
         with pytest.raises(DamagedStateError):
             replace(known, **{name: value})._check_fitted()
@@ -264,63 +255,57 @@ FRAME = pd.DataFrame(X, columns=["x", "y", "z"]).assign(site=SITES)
 
 
 @pytest.fixture(scope="module")
-def model_source_answers():
+def small_model():
     return clone(SMALL).fit(X, Y, sources=SITES)
 
 
-def test_each_row_is_answered_by_what_is_known_of_it(model_source_answers):
+def test_each_row_is_answered_by_what_is_known_of_it(small_model):
     sources = SITES.astype(object).copy()
     sources[:10], sources[10:20] = "new", None
-    mixed = model_source_answers.predict_proba(X, sources=sources)
-    np.testing.assert_array_equal(mixed[:20], model_source_answers.predict_proba(X[:20]))
-    np.testing.assert_array_equal(
-        mixed[20:], model_source_answers.predict_proba(X[20:], sources=SITES[20:])
-    )
+    mixed = small_model.predict_proba(X, sources=sources)
+    np.testing.assert_array_equal(mixed[:20], small_model.predict_proba(X[:20]))
+    np.testing.assert_array_equal(mixed[20:], small_model.predict_proba(X[20:], sources=SITES[20:]))
     np.testing.assert_allclose(mixed.sum(axis=1), 1)
-    assert model_source_answers.score(X, Y, sources=SITES) > model_source_answers.score(X, Y) + 0.05
-    winners = model_source_answers.classes_[mixed.argmax(axis=1)]
-    np.testing.assert_array_equal(model_source_answers.predict(X, sources=sources), winners)
+    assert small_model.score(X, Y, sources=SITES) > small_model.score(X, Y) + 0.05
+    winners = small_model.classes_[mixed.argmax(axis=1)]
+    np.testing.assert_array_equal(small_model.predict(X, sources=sources), winners)
 
 
-def test_lists_are_taken_as_well(model_source_answers):
-    as_list = model_source_answers.predict_proba(X[:5].tolist(), sources=SITES[:5].tolist())
-    np.testing.assert_array_equal(
-        as_list, model_source_answers.predict_proba(X[:5], sources=SITES[:5])
-    )
+def test_lists_are_taken_as_well(small_model):
+    as_list = small_model.predict_proba(X[:5].tolist(), sources=SITES[:5].tolist())
+    np.testing.assert_array_equal(as_list, small_model.predict_proba(X[:5], sources=SITES[:5]))
 
 
-def test_a_fit_without_sources_has_no_other_pool(model_source_answers):
+def test_a_fit_without_sources_has_no_other_pool(small_model):
     plain = clone(SMALL).fit(X, Y)
     with pytest.raises(ValueError, match=r"fitted without: pass fit\(\.\.\., sources=\.\.\.\)"):
         plain.predict_proba(X, sources=SITES)
     again = clone(SMALL).fit(X, Y, sources=SITES).fit(X, Y)
-    assert not hasattr(again, "known_sources_")
+    assert not hasattr(again, "source_pool_")
     np.testing.assert_array_equal(again.predict_proba(X), plain.predict_proba(X))
 
 
-def test_the_column_of_a_frame_tells_the_source(model_source_answers):
+def test_the_column_of_a_frame_tells_the_source(small_model):
     by_name = clone(SMALL).fit(FRAME, Y, sources="site")
     assert by_name.feature_names_in_.tolist() == ["x", "y", "z"]
-    expected = model_source_answers.predict_proba(X, sources=SITES)
+    expected = small_model.predict_proba(X, sources=SITES)
     np.testing.assert_array_equal(by_name.predict_proba(FRAME), expected)
     alone = FRAME.drop(columns="site")
     np.testing.assert_array_equal(by_name.predict_proba(alone, sources=SITES), expected)
-    np.testing.assert_array_equal(
-        by_name.predict_proba(alone), model_source_answers.predict_proba(X)
-    )
+    np.testing.assert_array_equal(by_name.predict_proba(alone), small_model.predict_proba(X))
     assert by_name.explain_row(FRAME[:1]).source == SITES[0]
     assert by_name.predict_set(FRAME).shape == (240, 2)
     assert by_name.distill(FRAME).model.n_features_in_ == 3
 
 
-def test_rows_whose_source_is_missing_are_learned_by_the_other_pool(model_source_answers):
+def test_rows_whose_source_is_missing_are_learned_by_the_other_pool(small_model):
     sources = SITES.astype(object).copy()
     sources[::4] = None
     gaps = clone(SMALL).fit(X, Y, sources=sources)
-    assert len(gaps.known_sources_.pool.held_out.y) == 180
-    assert len(gaps.held_out_.y) == 240
-    held = gaps.known_sources_
-    np.testing.assert_array_equal(held.names[held.codes], SITES[held.pool.held_out.rows])
+    assert len(gaps.source_pool_.pool.out_of_fold.y) == 180
+    assert len(gaps.out_of_fold_.y) == 240
+    held = gaps.source_pool_
+    np.testing.assert_array_equal(held.names[held.codes], SITES[held.pool.out_of_fold.indices])
     with pytest.raises(ValueError, match="sources is missing for 240 of 240 rows"):
         clone(SMALL).fit(X, Y, sources=[None] * 240)
 
@@ -340,7 +325,7 @@ def test_sources_of_three_rows_and_of_one_class_borrow_from_the_others():
 
 def test_one_source_alone():
     fitted = clone(SMALL).fit(X, Y, sources=np.zeros(240, dtype=int))
-    assert fitted.known_sources_.left_out is None
+    assert fitted.source_pool_.unseen_source_scores is None
     assert np.isfinite(fitted.predict_proba(X, sources=np.zeros(240, dtype=int))).all()
     assert fitted.predict_set(X).any(axis=1).all()
 
@@ -353,26 +338,26 @@ def test_weights_and_groups_go_with_sources():
     expected = without.predict_proba(X, sources=SITES)
     np.testing.assert_array_equal(with_zeros.predict_proba(X, sources=SITES), expected)
     grouped = clone(SMALL).fit(X, Y, groups=np.arange(240) // 3, sources=SITES)
-    assert grouped.known_sources_.pool.fusion.biases_.tolist() == [0, 0]
+    assert grouped.source_pool_.pool.fusion.biases_.tolist() == [0, 0]
 
 
-def test_sets_cover_each_source(model_source_answers):
+def test_sets_cover_each_source(small_model):
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(3000, 3))
     sites = np.array(["a", "b", "c"])[rng.integers(0, 3, 3000)]
     rule = rows[:, 0] * np.where(sites == "c", -1, 1) + np.where(sites == "b", 1, 0)
     y = (rule + 0.5 * rng.logistic(size=3000) <= 0).astype(int)
-    inside = model_source_answers.predict_set(rows, sites)
+    inside = small_model.predict_set(rows, sites)
     covered = inside[np.arange(3000), y]
     assert min(covered[sites == site].mean() for site in "abc") > 0.84
     assert 1 <= inside.sum(axis=1).mean() < 1.7
-    smaller = model_source_answers.predict_set(rows, sites, coverage=0.5)
+    smaller = small_model.predict_set(rows, sites, coverage=0.5)
     assert (smaller <= inside).all()
     assert smaller.any(axis=1).all()
     # of a source that nobody has met, more is unsure
-    assert model_source_answers.predict_set(rows).sum() > inside.sum()
+    assert small_model.predict_set(rows).sum() > inside.sum()
     with pytest.raises(ValueError, match="coverage=90 is no share"):
-        model_source_answers.predict_set(rows, coverage=90)
+        small_model.predict_set(rows, coverage=90)
 
 
 def test_sets_need_no_sources():
@@ -388,28 +373,28 @@ def test_a_pool_without_probabilities_is_refused():
         decisions.fit(X, Y, sources=SITES)
 
 
-def test_one_worker_and_two_give_the_same_bits(model_source_answers):
+def test_one_worker_and_two_give_the_same_bits(small_model):
     two = clone(SMALL).set_params(n_jobs=2).fit(X, Y, sources=SITES)
-    expected = model_source_answers.predict_proba(X, sources=SITES)
+    expected = small_model.predict_proba(X, sources=SITES)
     np.testing.assert_array_equal(two.predict_proba(X, sources=SITES), expected)
-    np.testing.assert_array_equal(two.predict_set(X), model_source_answers.predict_set(X))
+    np.testing.assert_array_equal(two.predict_set(X), small_model.predict_set(X))
 
 
-def test_saved_and_loaded(tmp_path, model_source_answers):
+def test_saved_and_loaded(tmp_path, small_model):
     save(
-        model_source_answers, tmp_path / "pool.skops",
+        small_model, tmp_path / "pool.skops",
         columns=["x", "y", "z"], kinds=["numeric"] * 3, target="class", details={},
     )  # fmt: skip
     loaded = load(tmp_path / "pool.skops").model
-    expected = model_source_answers.predict_proba(X, sources=SITES)
+    expected = small_model.predict_proba(X, sources=SITES)
     np.testing.assert_array_equal(loaded.predict_proba(X, sources=SITES), expected)
-    np.testing.assert_array_equal(loaded.predict_set(X), model_source_answers.predict_set(X))
+    np.testing.assert_array_equal(loaded.predict_set(X), small_model.predict_set(X))
 
 
 def test_a_budget_is_shared_by_both_pools():
     quick = clone(SMALL).set_params(time_budget=30.0).fit(X, Y, sources=SITES)
-    assert quick.known_sources_.left_out is None
-    assert len(quick.known_sources_.pool.names) >= 1
+    assert quick.source_pool_.unseen_source_scores is None
+    assert len(quick.source_pool_.pool.names) >= 1
     assert quick.predict_set(X).any(axis=1).all()
 
 
@@ -434,7 +419,7 @@ def test_sources_are_routed_through_pipelines_and_searches():
         direct.predict_proba(StandardScaler().fit_transform(X), sources=SITES),
     )
     forest = [RandomForestClassifier(3)]
-    search = GridSearchCV(clone(SMALL), {"pool": [forest, ["logistic"]]}, cv=2)
+    search = GridSearchCV(clone(SMALL), {"members": [forest, ["logistic"]]}, cv=2)
     search.fit(X, Y, sources=SITES)
     found = search.best_estimator_.predict_proba(X, sources=SITES)
     assert found.shape == (240, 2)
@@ -456,8 +441,8 @@ def test_a_named_column_needs_no_routing():
 
 
 def test_saved_and_loaded_without_lightgbm(tmp_path, monkeypatch):
-    monkeypatch.setattr("ensemblage.pool._sources.has_lightgbm", lambda: False)
-    monkeypatch.setattr("ensemblage.pool._sources.FIVE", FIVE[3:4])
+    monkeypatch.setattr("ensemblage.pool._sources.installed_library", lambda: "sklearn")
+    monkeypatch.setattr("ensemblage.pool._sources.SETTINGS_GRID", SETTINGS_GRID[3:4])
     fitted = clone(SMALL).fit(X, Y, sources=SITES)
     save(
         fitted, tmp_path / "pool.skops",

@@ -5,9 +5,18 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 from sklearn.dummy import DummyRegressor
 
-from ensemblage.pool import EnsemblageRegressor, PoolClasses
-from ensemblage.pool._targets import LevelSpread, PoolNumbers, learn_level_spread, mean_loss
-from ensemblage.pool._targets import log_loss as log_loss_pool_targets
+from ensemblage.pool import EnsemblageRegressor, PoolClassTarget
+from ensemblage.pool._targets import (
+    PoolNumericTarget,
+    correct_variance,
+    fit_growing_correction,
+    is_sound_correction,
+    log_loss,
+    mean_loss,
+)
+
+CLASSES = PoolClassTarget(np.arange(3))
+NUMBERS = PoolNumericTarget(2.0)
 
 
 def made(seed, growth, n_rows=400):
@@ -19,30 +28,36 @@ def made(seed, growth, n_rows=400):
     return fused, mean + np.sqrt(variance) * rng.normal(size=n_rows)
 
 
-def log_loss(fused, y):
+def normal_loss(fused, y):
     mean, variance = fused.T
     return np.mean(np.log(2 * np.pi * variance) + (y - mean) ** 2 / variance) / 2
 
 
-def test_a_spread_by_hand():
-    spread = LevelSpread(factor=2.0, floor=1.0, growth=np.log(16.0), low=10.0, high=20.0)
+def test_a_correction_by_hand():
+    correction = {
+        "factor": 2.0,
+        "offset": 1.0,
+        "log_growth": np.log(16.0),
+        "low": 10.0,
+        "high": 20.0,
+    }
     fused = np.array([[5.0, 4.0], [10.0, 4.0], [15.0, 4.0], [20.0, 4.0], [99.0, 4.0]])
-    widened = spread.widen(fused)
-    np.testing.assert_allclose(widened[:, 1], [9, 9, 36, 144, 144])
-    assert widened[:, 0].tolist() == fused[:, 0].tolist()
+    corrected = correct_variance(fused, correction)
+    np.testing.assert_allclose(corrected[:, 1], [9, 9, 36, 144, 144])
+    assert corrected[:, 0].tolist() == fused[:, 0].tolist()
 
 
 @pytest.mark.parametrize("growth", [-3.0, 0.0, 4.0])
 def test_growth_is_found(growth):
     fused, y = made(0, growth, n_rows=20_000)
-    spread = learn_level_spread(fused, y, None)
-    assert spread.growth == pytest.approx(growth, abs=0.5)
+    found = fit_growing_correction(fused, y, None)
+    assert found["log_growth"] == pytest.approx(growth, abs=0.5)
     expected = np.exp(growth * (fused[:, 0] - 10) / 10)
-    np.testing.assert_allclose(spread.widen(fused)[:, 1], expected, rtol=0.5)
+    np.testing.assert_allclose(correct_variance(fused, found)[:, 1], expected, rtol=0.5)
 
 
 def test_a_growth_by_chance_is_none():
-    growths = [learn_level_spread(*made(seed, growth=0.0, n_rows=100), None).growth
+    growths = [fit_growing_correction(*made(seed, growth=0.0, n_rows=100), None)["log_growth"]
                for seed in range(40)]  # fmt: skip
     assert np.mean(np.equal(growths, 0)) > 0.6
     assert np.max(np.abs(growths)) <= 2
@@ -51,40 +66,44 @@ def test_a_growth_by_chance_is_none():
 def test_one_mean_for_all_has_no_levels():
     rng = np.random.default_rng(0)
     fused = np.column_stack([np.full(50, 7.0), np.ones(50)])
-    spread = learn_level_spread(fused, 7 + rng.normal(size=50), None)
-    assert spread.growth == 0
-    assert spread.is_sound
-    assert np.ptp(spread.widen(fused)[:, 1]) == 0
+    found = fit_growing_correction(fused, 7 + rng.normal(size=50), None)
+    assert found["log_growth"] == 0
+    assert is_sound_correction(found)
+    assert np.ptp(correct_variance(fused, found)[:, 1]) == 0
 
 
 def test_rows_that_nothing_was_off_on_have_no_growth():
     fused = np.column_stack([np.arange(30.0), np.ones(30)])
-    spread = learn_level_spread(fused, np.arange(30.0), None)
-    assert spread.growth == 0
-    assert spread.is_sound
+    found = fit_growing_correction(fused, np.arange(30.0), None)
+    assert found["log_growth"] == 0
+    assert is_sound_correction(found)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.floats(-4, 4), st.floats(1e-3, 1e3))
 def test_no_row_learned_from_is_less_likely_and_units_do_not_matter(seed, growth, unit):
     fused, y = made(seed, growth)
-    spread = learn_level_spread(fused, y, None)
-    flat = learn_level_spread(fused, y, None)._replace(growth=0.0)
-    size = np.mean((y - fused[:, 0]) ** 2 / flat.widen(fused)[:, 1])
-    flat = flat._replace(factor=flat.factor * size, floor=flat.floor * size)
-    assert log_loss(spread.widen(fused), y) <= log_loss(flat.widen(fused), y) + 1e-9
-    scaled = learn_level_spread(fused * [unit, unit**2], unit * y, np.full(400, unit))
-    assert scaled.growth == spread.growth
-    np.testing.assert_allclose(scaled.widen(fused * [unit, unit**2])[:, 1],
-                               unit**2 * spread.widen(fused)[:, 1], rtol=1e-6)  # fmt: skip
+    found = fit_growing_correction(fused, y, None)
+    flat = found | {"log_growth": 0.0}
+    size = np.mean((y - fused[:, 0]) ** 2 / correct_variance(fused, flat)[:, 1])
+    flat |= {"factor": flat["factor"] * size, "offset": flat["offset"] * size}
+    assert (
+        normal_loss(correct_variance(fused, found), y)
+        <= normal_loss(correct_variance(fused, flat), y) + 1e-9
+    )
+    scaled = fit_growing_correction(fused * [unit, unit**2], unit * y, np.full(400, unit))
+    assert scaled["log_growth"] == found["log_growth"]
+    in_units = correct_variance(fused * [unit, unit**2], scaled)[:, 1]
+    expected = unit**2 * correct_variance(fused, found)[:, 1]
+    np.testing.assert_allclose(in_units, expected, rtol=1e-6)
 
 
-def test_prices_are_known_to_a_share_of_themselves():
+def test_intervals_of_prices_grow_with_the_price():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
     y = np.exp(X[:, 0] + 0.2 * rng.normal(size=600))
     model = EnsemblageRegressor(["ridge", "forest"], random_state=0).fit(X[:300], y[:300])
-    assert model.spread_growth_ > 1
+    assert model.variance_correction_["log_growth"] > 1
     low, high = model.predict_interval(X[300:], coverage=0.9).T
     covered = (low <= y[300:]) & (y[300:] <= high)
     assert 0.84 < covered.mean() < 0.97
@@ -93,43 +112,41 @@ def test_prices_are_known_to_a_share_of_themselves():
     assert wide[cheap].mean() < 0.7 * wide[~cheap].mean()
 
 
-CLASSES = PoolClasses(np.arange(3))
-
-
-NUMBERS = PoolNumbers(2.0)
-
-
 def test_what_is_said_where_nothing_is_known():
     y = np.array([0, 0, 1, 2])
-    np.testing.assert_array_equal(CLASSES.prior(y, None), [0.5, 0.25, 0.25])
-    np.testing.assert_array_equal(CLASSES.prior(y, np.array([0.0, 1.0, 3.0, 0.0])), [0.25, 0.75, 0])
-    prior = NUMBERS.prior(np.array([1.0, 3.0]), np.array([3.0, 1.0]))
+    np.testing.assert_array_equal(CLASSES.prior_output(y, None), [0.5, 0.25, 0.25])
+    np.testing.assert_array_equal(
+        CLASSES.prior_output(y, np.array([0.0, 1.0, 3.0, 0.0])), [0.25, 0.75, 0]
+    )
+    prior = NUMBERS.prior_output(np.array([1.0, 3.0]), np.array([3.0, 1.0]))
     np.testing.assert_array_equal(prior, [1.5, 4.0])
 
 
 def test_a_row_that_every_tree_knows_has_no_answer_out_of_bag():
     said = np.array([[np.nan, np.nan, np.nan], [0.2, 0.3, 0.5]])
     prior = np.array([0.1, 0.1, 0.8])
-    np.testing.assert_array_equal(CLASSES.out_of_bag(said, prior), [prior, said[1]])
-    outputs = NUMBERS.out_of_bag(np.array([5.0, 6.0]), np.array([5.0, 4.0]))
+    np.testing.assert_array_equal(CLASSES.outputs_from_oob(said, prior), [prior, said[1]])
+    outputs = NUMBERS.outputs_from_oob(np.array([5.0, 6.0]), np.array([5.0, 4.0]))
     np.testing.assert_array_equal(outputs, [[5, 4], [6, 4]])
 
 
 def test_stages_have_all_classes_and_a_variance():
-    staged = CLASSES.staged(np.full((2, 4, 2), 0.5), np.array([0, 2]))
+    staged = CLASSES.outputs_from_stages(np.full((2, 4, 2), 0.5), np.array([0, 2]))
     np.testing.assert_array_equal(staged[1, 3], [0.5, 0, 0.5])
-    np.testing.assert_array_equal(NUMBERS.staged(np.ones((2, 4)), np.ones(1))[1, 3], [1, 4])
+    np.testing.assert_array_equal(
+        NUMBERS.outputs_from_stages(np.ones((2, 4)), np.ones(1))[1, 3], [1, 4]
+    )
 
 
 def test_losses_and_scores_by_hand():
     outputs, y = np.array([[1.0, 4.0], [3.0, 1.0]]), np.array([2.0, 3.0])
     expected = -norm.logpdf(y, [1, 3], [2, 1])
     np.testing.assert_allclose(NUMBERS.row_losses(outputs, y), expected)
-    np.testing.assert_array_equal(NUMBERS.plain_losses(outputs, y), [1, 0])
+    np.testing.assert_array_equal(NUMBERS.uncalibrated_losses(outputs, y), [1, 0])
     assert NUMBERS.score(outputs, y, None) == pytest.approx(np.sqrt(0.5))
     assert NUMBERS.score(outputs, y, np.array([3.0, 1.0])) == pytest.approx(np.sqrt(0.75))
     proba = np.array([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])
-    assert log_loss_pool_targets(proba, np.array([0, 1])) == pytest.approx(np.log(2) / 2)
+    assert log_loss(proba, np.array([0, 1])) == pytest.approx(np.log(2) / 2)
     assert CLASSES.score(proba, np.array([0, 2]), None) == 0.5
     assert mean_loss(np.array([1.0, 3.0]), np.array([3.0, 1.0])) == 1.5
 
@@ -150,7 +167,7 @@ def test_a_member_alone_is_calibrated_whatever_the_units(seed, shift, scale):
     losses = []
     for a, b in ((0.0, 1.0), (shift, scale)):
         outputs = np.stack([a + b * said, np.full(30, 7.0)], axis=1)[None]
-        fused = NUMBERS.alone().fit(outputs, a + b * y).combine(outputs)
+        fused = NUMBERS.calibrator().fit(outputs, a + b * y, numeric=True).combine(outputs)
         np.testing.assert_allclose(fused[:, 0], a + b * said)
         np.testing.assert_allclose(fused[:, 1], np.mean((b * (y - said)) ** 2), rtol=1e-6)
         losses.append(mean_loss(NUMBERS.row_losses(fused, a + b * y)))

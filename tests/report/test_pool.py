@@ -27,7 +27,7 @@ def test_facts_of_the_pool(fitted):
     board = model[-1].leaderboard_
     assert [each.member for each in facts.members] == [each.member for each in board]
     assert facts.members[0].log_loss == board[0].log_loss
-    assert {each.place for each in facts.places} == {"anchor", "given"}
+    assert {each.place for each in facts.places} == {"standard", "user"}
     assert 0 <= facts.calibration_error < 0.3
     assert facts.left_out == []
 
@@ -36,7 +36,7 @@ def test_tables_for_a_terminal_and_sections_of_a_page(fitted):
     model, X, _ = fitted
     found = explain_model(model)
     captions = [each.caption for each in found.text() if isinstance(each, TableBlock)]
-    assert captions == ["The pool and its members", "What each place contributes"]
+    assert captions == ["The pool and its members", "What each group contributes"]
     assert [each.title for each in found.sections] == [
         "Members",
         "Calibration",
@@ -80,7 +80,7 @@ def test_a_row_of_categories_reaches_members_that_read_tables():
     town = np.where(rng.uniform(size=90) < 0.8, np.where(y == "yes", "Rome", "Cairo"), "Lima")
     X = np.column_stack([rng.normal(size=90).astype(object), town])
     pool = EnsemblageClassifier(["network", "logistic"], cv=2, random_state=0).fit(X, y)
-    assert "table" in pool.views_
+    assert "table" in pool.member_inputs_
     story = explain_model(pool, X, row=2).document
     np.testing.assert_allclose(story.scores, pool.predict_proba(X[2:3])[0])
     as_it_is = FunctionTransformer(feature_names_out="one-to-one").fit(X)
@@ -90,7 +90,7 @@ def test_a_row_of_categories_reaches_members_that_read_tables():
 
 def test_calibration_shows_confidence_and_accuracy():
     pooled = np.array([[0.9, 0.1]] * 10 + [[0.4, 0.6]] * 20)
-    record = SimpleNamespace(pooled=pooled, y=np.array([0] * 8 + [1] * 17 + [0] * 5))
+    record = SimpleNamespace(pool_outputs=pooled, y=np.array([0] * 8 + [1] * 17 + [0] * 5))
     less, more = calibration_bars(record).bars
     assert (less.label, less.value, less.reference) == (
         "confidence 60.0%",
@@ -129,11 +129,11 @@ def test_a_regression_pool():
     pool = EnsemblageRegressor(["ridge", "svr"], cv=2, random_state=0)
     model = make_pipeline(StandardScaler(), pool).fit(X, y)
     facts = explain_model(model).document
-    assert [each.rmse for each in facts.members] == [each.rmse for each in pool.leaderboard_]
+    assert [each.rmse for each in facts.members] == [each.score for each in pool.leaderboard_]
     assert (facts.calibration_error, facts.members[0].accuracy) == (None, None)
     explained = explain_model(model)
     assert [each.title for each in explained.sections] == ["Members", "Places of diversity"]
-    assert f"RMSE {pool.leaderboard_[0].rmse:.4g}." in explained.sentences[0]
+    assert f"RMSE {pool.leaderboard_[0].score:.4g}." in explained.sentences[0]
     found = explain_model(model, X, row=2)
     mean, std = model.predict(X[2:3], return_std=True)
     assert found.document.scores == pytest.approx([mean[0], std[0]])

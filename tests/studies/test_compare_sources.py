@@ -36,7 +36,7 @@ def test_sources_reach_the_methods_that_take_them(several):
     assert "known to strata of sources alone" in result.notes[-1]
 
 
-def test_a_method_that_can_do_without_is_told_known_sources_only(several, monkeypatch):
+def test_a_method_that_can_do_without_is_told_source_pool_only(several, monkeypatch):
     asked = []
 
     class Asked(EnsemblageClassifier):
@@ -65,7 +65,7 @@ def test_a_pool_trained_with_sources_is_judged_by_what_it_says_of_known_ones(sev
 
     monkeypatch.setitem(METHODS, "auto", replace(METHODS["auto"], classifier=make))
     trained = train(several, "auto", n_splits=2)
-    told = trained.model[-1].known_sources_.leaderboard[0]
+    told = trained.model[-1].source_pool_.leaderboard[0]
     assert trained.comparison.summary[0].accuracy == pytest.approx(told.accuracy)
     assert told.accuracy > trained.model[-1].leaderboard_[0].accuracy
     # each source has a rule of its own, which none of the columns tells

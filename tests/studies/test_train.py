@@ -52,7 +52,7 @@ def test_a_method_that_judges_itself_is_fitted_once(dataset, monkeypatch):
     pool = trained.model[-1]
     assert pool.cv == 3
     assert pool.encoder_.kinds == ["numeric", "categorical"]
-    assert "table" in pool.views_
+    assert "table" in pool.member_inputs_
     assert trained.comparison.summary[0].accuracy > 0.7
 
 

@@ -17,7 +17,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import Fold, expect, guarded_fit, require, set_module, take_rows
-from ensemblage.pool._compact_members import target_moments, check_target_moments
+from ensemblage.pool._compact_members import check_target_moments, target_moments
 from ensemblage.pool._member_spec import (
     FoldPredictions,
     MemberSpec,
@@ -140,17 +140,20 @@ class BaseLightGBM(BaseEstimator):
         objective = self._encode_target(y, sample_weight)
         lgb = lightgbm()
         self.n_features_in_ = X.shape[1]
-        parameters, stop = {
-            **objective,
-            **FIXED_PARAMETERS,
-            "learning_rate": self.learning_rate,
-            "num_leaves": self.max_leaf_nodes,
-            "min_data_in_leaf": self.min_samples_leaf,
-            "feature_fraction": self.max_features,
-            "lambda_l2": self.l2,
-            "num_threads": self.n_jobs or 1,
-            "seed": self.random_state or 0,
-        }, {}
+        parameters, stop = (
+            {
+                **objective,
+                **FIXED_PARAMETERS,
+                "learning_rate": self.learning_rate,
+                "num_leaves": self.max_leaf_nodes,
+                "min_data_in_leaf": self.min_samples_leaf,
+                "feature_fraction": self.max_features,
+                "lambda_l2": self.l2,
+                "num_threads": self.n_jobs or 1,
+                "seed": self.random_state or 0,
+            },
+            {},
+        )
         train = lgb.Dataset(X, self._as_lightgbm(y), weight=sample_weight, params=parameters)
         if stopping is not None:
             test = lgb.Dataset(
@@ -220,7 +223,7 @@ class LightGBMClassifier(ClassifierMixin, BaseLightGBM):
         return {"objective": "binary"} if n_classes == 2 else several
 
     def _as_lightgbm(self, y: Any) -> NDArray[Any]:
-        return np.searchsorted(self.classes_, y)
+        return np.asarray(np.searchsorted(self.classes_, y))
 
     def _outputs(self, raw: Any) -> Doubles:
         return as_probabilities(raw)

@@ -130,10 +130,10 @@ class PoolDisplay:
         curve.plot(self.calibration.confidence, self.calibration.accuracy, "o-", color="0.2")
         low = min(self.calibration.confidence.min(), self.calibration.accuracy.min())
         curve.set(xlim=(low - 0.02, 1.02), ylim=(low - 0.02, 1.02))
-        sure, right = ("how sure the pool is", "how often it is right") if self.is_classification else (
-            "share of rows that intervals should hold", "share that they hold"
-        )  # fmt: skip
-        curve.set(xlabel=sure, ylabel=right)
+        labels = ("share of rows that intervals should hold", "share that they hold")
+        if self.is_classification:
+            labels = ("how sure the pool is", "how often it is right")
+        curve.set(xlabel=labels[0], ylabel=labels[1])
         curve.set_title(f"Calibration error {self.calibration.error:.3f}")
         image.imshow(self.disagreement, cmap="Greys", vmin=0.0)
         image.set_xticks(places, self.names, rotation=90)

@@ -56,7 +56,6 @@ from ensemblage.pool._member_spec import (
     TABLE,
     MemberSpec,
     TrainingData,
-    TunedMember,
     holdout_fold,
     make_cv_folds,
 )
@@ -144,9 +143,7 @@ class BaseEnsemblage(EncodeMixin):
     def _target(self) -> PoolTarget:
         raise NotImplementedError  # look: ok
 
-    def _fit(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, sources: Any = None
-    ) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, sources: Any = None) -> Self:
         weighted = sample_weight is not None
         specs = resolve_members(self.members, weighted=weighted, numeric=self._numeric)
         fusion = make_fusion(self.fusion, has_groups=groups is not None, numeric=self._numeric)
@@ -227,7 +224,7 @@ class BaseEnsemblage(EncodeMixin):
             warn_user(" ".join(pool.leaderboard.failures))
 
     def _member_outputs(self, X: Any) -> Doubles:
-        """Outputs of the members, (n_members, n_samples, n_outputs)."""
+        """Give the members' outputs, (n_members, n_samples, n_outputs)."""
         check_is_fitted(self)
         table = X if hasattr(X, "shape") else np.array(X, dtype=object)
         inputs, target = {ENCODED: self._new_rows(X, **ARRAY_CHECKS), TABLE: table}, self._target()
@@ -295,7 +292,7 @@ class BaseEnsemblage(EncodeMixin):
         record = self.out_of_fold_
         members = [record.names.index(name) for name in pruned.member_names_]
         pruned.fusion_ = record.fit_fusion(clone(self.fusion_), members)
-        pruned._refit_correction(members)
+        pruned._refit_correction(members)  # noqa: SLF001  a copy of itself
         return pruned
 
     def _refit_correction(self, members: list[int]) -> None:

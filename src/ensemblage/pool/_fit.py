@@ -88,7 +88,10 @@ def try_fold(
     spec: MemberSpec, data: TrainingData, fold: Fold | None, seed: int
 ) -> FoldPredictions | MemberFailure:
     """Try a member on a fold; an error is a result like any other."""
-    return _attempt(spec.name, "fitted", lambda: spec.fit_predict_fold(data, fold, seed))
+    tried: FoldPredictions | MemberFailure = _attempt(
+        spec.name, "fitted", lambda: spec.fit_predict_fold(data, fold, seed)
+    )
+    return tried
 
 
 def refit_member(tuned: TunedMember, data: TrainingData) -> Any:

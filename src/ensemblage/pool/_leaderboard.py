@@ -348,9 +348,7 @@ class PruningStep:
     log_loss: float
 
 
-def pruning_path(
-    record: OutOfFold, seconds: dict[str, float], fusion: Fusion
-) -> list[PruningStep]:
+def pruning_path(record: OutOfFold, seconds: dict[str, float], fusion: Fusion) -> list[PruningStep]:
     """Drop members one by one, each time the one that costs the least loss per second saved.
 
     ``seconds`` of each fitted member for 100 rows; the others are not there to begin with.

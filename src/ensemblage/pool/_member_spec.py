@@ -139,8 +139,8 @@ class FoldPredictions(NamedTuple):
 class TunedMember(NamedTuple):
     """A member as tuned, with its seed and its out-of-fold outputs.
 
-    ``outputs`` are (n_samples, n_outputs), NaN for a row that no fold tests; ``chosen`` is the index
-    of the candidate, and ``refit_share`` the share of its ``seconds`` that a refit would take.
+    ``outputs`` are (n_samples, n_outputs), NaN for a row that no fold tests; ``chosen`` is the
+    index of the candidate, and ``refit_share`` the share of its ``seconds`` that a refit takes.
     """
 
     spec: MemberSpec
@@ -158,8 +158,8 @@ class MemberSpec:
 
     ``group`` is where its diversity is. A fit to n rows costs (n + ``cost_offset``) to the power of
     ``cost_exponent``. At most ``max_rows`` are learned, drawn at random; with more columns than
-    ``max_columns`` the member is dropped; None for any. One that ``reads_tables`` gets categories as
-    they are. A ``numeric`` one is a regressor.
+    ``max_columns`` the member is dropped; None for any. One that ``reads_tables`` gets categories
+    as they are. A ``numeric`` one is a regressor.
     """
 
     name: str

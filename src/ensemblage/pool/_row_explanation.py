@@ -26,7 +26,6 @@ from ensemblage.pool._leaderboard import PrintedTable
 Doubles = NDArray[np.float64]
 
 
-
 @set_module("ensemblage.pool")
 @dataclass(frozen=True)
 class MemberContribution:
@@ -131,9 +130,7 @@ class RowExplanation(PrintedTable):
         return _table(heads, rows, f"The prediction is {self.prediction}{known}", legend)
 
     def _numeric_table(self) -> TableBlock:
-        pool = MemberContribution(
-            "pool", 1.0, None, prediction=self.prediction, std=self.std
-        )
+        pool = MemberContribution("pool", 1.0, None, prediction=self.prediction, std=self.std)
         rows = []
         for each in (pool, *self.members):
             added = NOTHING
@@ -216,6 +213,4 @@ def explain_number(
         for k, (name, share) in enumerate(zip(names, shares, strict=True))
     ]
     members.sort(key=lambda each: -(each.weight or 0.0))
-    return RowExplanation(
-        float(mean), tuple(members), target_mean, std=float(np.sqrt(variance))
-    )
+    return RowExplanation(float(mean), tuple(members), target_mean, std=float(np.sqrt(variance)))

@@ -90,7 +90,7 @@ def unknown_source_threshold(record: OutOfFold, coverage: float) -> float:
 
 
 def interval_factor(record: OutOfFold, coverage: float) -> float:
-    """Standard deviations that an interval reaches; of too few rows, the largest residual."""
+    """Give the standard deviations that an interval reaches; of few rows, the largest residual."""
     mean, variance = record.pool_outputs.T
     scores = np.abs(record.y - mean) / np.sqrt(variance)
     weights = np.ones(len(scores)) if record.weights is None else record.weights
@@ -259,7 +259,7 @@ class SourcePool:
         )
 
     def member_outputs(self, X: Doubles, codes: Integers) -> Doubles:
-        """Outputs of the members, (n_members, n_samples, n_classes)."""
+        """Give the members' outputs, (n_members, n_samples, n_classes)."""
         X = append_source_indicators(X, codes, len(self.names))
         members = zip(self.pool.estimators, self.pool.response_methods, strict=True)
         n_classes = self.offsets.shape[1]
@@ -287,7 +287,9 @@ class SourcePool:
         expect(isinstance(self.pool, FittedPool), "pool is none")
         n_classes = int(self.pool.out_of_fold.outputs.shape[2])
         expect_array(self, "offsets", (len(self.names), n_classes))
-        expect(self.offset_penalty is None or self.offset_penalty > 0, "its penalty is not positive")
+        expect(
+            self.offset_penalty is None or self.offset_penalty > 0, "its penalty is not positive"
+        )
         counts = {len(self.pool.names), len(self.pool.estimators), len(self.pool.response_methods)}
         expect(len(counts) == 1, "its members differ in number")
         high = len(self.names) - 1
@@ -310,7 +312,9 @@ def append_source_indicators(X: Doubles, codes: Integers, n_sources: int) -> Dou
     return np.column_stack([X, np.eye(n_sources, dtype=X.dtype)[codes]])
 
 
-def stratify_folds_by_source(data: TrainingData, codes: Integers, cv: Any, seed: int) -> TrainingData:
+def stratify_folds_by_source(
+    data: TrainingData, codes: Integers, cv: Any, seed: int
+) -> TrainingData:
     """Let folds keep the shares of sources and classes, where they are ours to make."""
     if data.has_groups or len(data.folds) == 1 or not isinstance(cv, Integral):
         return data

@@ -27,10 +27,8 @@ FIXED_WEIGHT_PENALTY = 1e9
 """With such a penalty the weight of a single member is one."""
 
 
-def fit_growing_correction(
-    fused: Doubles, y: Doubles, weights: Doubles | None
-) -> dict[str, float]:
-    r"""Learn from out-of-fold normals how a variance is corrected, and how that grows with the mean.
+def fit_growing_correction(fused: Doubles, y: Doubles, weights: Doubles | None) -> dict[str, float]:
+    """Learn from out-of-fold normals how a variance is corrected, and grows with the mean.
 
     The variance v becomes (factor v + offset) exp(log_growth t), where t is 0 at the prediction
     ``low`` and 1 at ``high``. There is no growth unless its gain exceeds its standard error.

@@ -79,67 +79,66 @@ def matches(estimator: Any) -> bool:
 def learned(estimator: Any, columns: Sequence[str]) -> Iterator[str]:
     """Out-of-fold scores of the pool, and the weights of its members."""
     del columns
-    known = getattr(estimator, "known_sources_", None)
+    known = getattr(estimator, "source_pool_", None)
     if known is not None:
         yield from _scored(known.leaderboard, f"source known, one of {len(known.names)}: ")
     yield from _scored(estimator.leaderboard_, "" if known is None else "source unknown: ")
 
 
 def _scored(board: Leaderboard, which: str) -> Iterator[str]:
-    pool, *members = board
-    yield f"{which}out-of-fold {_scores_text(pool)}"
-    weighted = sorted(members, key=lambda each: -(each.weight or 0.0))
+    yield f"{which}out-of-fold {_scores_text(board)}"
+    weighted = sorted(board[1:], key=lambda each: -(each.weight or 0.0))
     named = [f"{each.member} {each.weight:.0%}" for each in weighted if each.weight]
     if named:
         yield f"weights: {', '.join(named)}"
 
 
-def _scores_text(pool: Any) -> str:
-    rmse = getattr(pool, "rmse", None)
-    score = f"accuracy {pool.accuracy:.3f}" if rmse is None else f"RMSE {write_number(rmse)}"
-    return f"log loss {pool.log_loss:.4f} and {score}"
+def _scores_text(board: Leaderboard) -> str:
+    pool = board[0]
+    score = f"{pool.score:.3f}" if board.metric == "accuracy" else write_number(pool.score)
+    return f"log loss {pool.log_loss:.4f} and {board.metric} {score}"
 
 
 def explain(context: ModelContext) -> Explanation:
     """Show weights, the leaderboard, calibration, and what places of diversity add."""
     pool = context.estimator
-    board, places = pool.leaderboard_, pool.contributions()
-    known = getattr(pool, "known_sources_", None)
+    board, places = pool.leaderboard_, pool.ablation()
+    known = getattr(pool, "source_pool_", None)
     calibration = (
-        reliability(pool.held_out_.pooled, pool.held_out_.y).error
+        reliability(pool.out_of_fold_.pool_outputs, pool.out_of_fold_.y).error
         if hasattr(pool, "classes_")
         else None
     )
     document = PoolDocument(
         _member_documents(board),
         [
-            PlaceDocument(each.place, list(each.members), each.change, each.standard_error)
+            PlaceDocument(each.group, list(each.members), each.change, each.standard_error)
             for each in places
         ],
         calibration,
-        list(board.left_out),
+        list(board.failures),
         [] if known is None else _member_documents(known.leaderboard),
     )
     weighted = [each for each in board[1:] if each.weight is not None]
     bars = [
-        Bar(each.member, each.weight, f"{each.weight:.0%}", ours=each.place in OURS)
+        Bar(each.member, each.weight, f"{each.weight:.0%}", ours=each.group in OURS)
         for each in sorted(weighted, key=lambda each: -each.weight)
     ]
     members: list[Block] = [board.as_table()]
     if bars:
         caption = "Weight of each member in the pool."
         members.insert(0, BarsBlock(bars, caption, percent=True, from_zero=True))
-    if board.left_out:
-        members.append(list(board.left_out))
+    if board.failures:
+        members.append(list(board.failures))
     sections = [Section("Members", members)]
     if known is not None:
         names = f"one of {count(len(known.names), 'source')} ({listing(known.names, MAX_SOURCES)})"
         answered = f"Rows of {names} are predicted by source-aware members:"
         sections.append(Section("Known sources", [answered, known.leaderboard.as_table()]))
-    text = f"Out of fold, the pool has {_scores_text(board[0])}"
+    text = f"Out of fold, the pool has {_scores_text(board)}"
     if calibration is not None:
         text += f"; its calibration error is {calibration:.3f}"
-        sections.append(Section("Calibration", [calibration_bars(pool.held_out_)]))
+        sections.append(Section("Calibration", [calibration_bars(pool.out_of_fold_)]))
     sections.append(Section("Places of diversity", [places.as_table()]))
     return Explanation(
         document,
@@ -154,23 +153,23 @@ def _member_documents(board: Leaderboard) -> list[PoolMemberDocument]:
     return [
         PoolMemberDocument(
             each.member,
-            each.place,
+            each.group,
             each.log_loss,
-            getattr(each, "accuracy", None),
+            each.score if board.metric == "accuracy" else None,
             each.weight,
-            each.rows,
-            getattr(each, "rmse", None),
+            each.n_samples,
+            None if board.metric == "accuracy" else each.score,
         )
         for each in board
     ]
 
 
-def calibration_bars(held_out: Any) -> BarsBlock:
+def calibration_bars(record: Any) -> BarsBlock:
     """Show the out-of-fold accuracy by the pool's confidence."""
-    found = reliability(held_out.pooled, held_out.y)
+    found = reliability(record.pool_outputs, record.y)
     bars = []
     for confidence, accuracy, share in zip(*found, strict=True):
-        n_rows = share * len(held_out.y)
+        n_rows = share * len(record.y)
         # with a row more of either kind, so that a bin that is always right has an error too
         shrunk = (accuracy * n_rows + 1) / (n_rows + 2)
         error = float(np.sqrt(shrunk * (1 - shrunk) / n_rows))
@@ -188,24 +187,23 @@ def explain_row(context: ModelContext) -> tuple[RowExplanation, list[Section]]:
     """Give what each member predicts, and what it adds to the pool's prediction."""
     given = [] if context.sources is None else [context.sources[context.row_index]]
     found = context.estimator.explain_row(context.encoded_row, *given)
-    classes = [str(each) for each in getattr(found, "classes", ())]
+    classes = [str(each) for each in found.classes]
 
     def scores(predicted: Any) -> list[float]:
         if classes:
             return list(predicted.probabilities)
-        return [predicted.prediction, predicted.spread]
+        return [predicted.prediction, predicted.std]
 
-    source = getattr(found, "source", None)
     row = RowExplanation(
         context.row_index,
         str(found.prediction) if classes else write_number(found.prediction, 6),
         classes,
         scores(found),
         member_predictions=[
-            MemberPrediction(each.member, scores(each), each.weight, each.push)
-            for each in found.voices
+            MemberPrediction(each.member, scores(each), each.weight, each.contribution)
+            for each in found.members
         ],
-        source=None if source is None else str(source),
+        source=None if found.source is None else str(found.source),
     )
     text = prediction_text(row)
     if not classes:

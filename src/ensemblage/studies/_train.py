@@ -248,14 +248,14 @@ def own_comparison(dataset: Dataset, method: Method, pool: Any, seconds: float) 
 
     They are scored in as many parts as the pool has folds, which tells how far chance goes.
     """
-    told = getattr(pool, "known_sources_", None)
-    record = pool.held_out_ if told is None else told.pool.held_out
+    by_source = getattr(pool, "source_pool_", None)
+    record = pool.out_of_fold_ if by_source is None else by_source.pool.out_of_fold
     parts = deal_folds(
         record.target.stratification_labels(record.y), pool.cv, np.random.default_rng(0)
     )
     labels, scored = np.asarray(getattr(pool, "classes_", ())), []
     for _, test in parts:
-        held, y = record.pooled[test], record.y[test]
+        held, y = record.pool_outputs[test], record.y[test]
         if dataset.classes:
             shares = np.asarray(held, dtype=float)
             y, y_pred = labels[y], labels[shares.argmax(axis=1)]

@@ -5,15 +5,15 @@ from dataclasses import replace
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
-from ensemblage.pool import Recipe, resolve_pool
+from ensemblage.pool import MemberSpec, resolve_members
 
 
 def light_pool(name):
-    return [_light(each) for each in resolve_pool(name)]
+    return [_light(each) for each in resolve_members(name)]
 
 
 def _light(recipe):
     if recipe.name == "boosting":
-        return replace(recipe, candidates=recipe.candidates[:1], stages=(5, 10))
+        return replace(recipe, candidates=recipe.candidates[:1], n_rounds=(5, 10))
     model = SVC() if recipe.name == "svm" else GaussianNB()
-    return Recipe(recipe.name, recipe.place, (model,))
+    return MemberSpec(recipe.name, recipe.group, (model,))

@@ -23,7 +23,7 @@ from ensemblage.papers.flagship._members import (
     outer_fold,
     timed,
 )
-from ensemblage.pool import POOLS, EnsemblageClassifier
+from ensemblage.pool import CLASSIFIER_POOLS, EnsemblageClassifier
 from papers.flagship.light_pool import light_pool
 
 
@@ -74,7 +74,7 @@ def spoken(mixed):
 
 
 def test_everybody_speaks_of_all_rows(mixed, spoken):
-    assert list(spoken) == [*POOLS["full"], PLAIN, DEFAULT, THIRTY]
+    assert list(spoken) == [*CLASSIFIER_POOLS["full"], PLAIN, DEFAULT, THIRTY]
     for each in spoken.values():
         assert each.held.shape == (len(mixed.learned.y), 3)
         assert each.new.shape == (len(mixed.asked.y), 3)
@@ -93,7 +93,7 @@ def test_the_study_measures_what_users_get(mixed, spoken):
 
 def test_tuning_further_never_raises_the_held_out_loss(mixed, spoken):
     five, thirty = (spoken[name].candidate for name in ("boosting", THIRTY))
-    losses = [each.recipe.loss(each.held.outputs, mixed.learned) for each in (five, thirty)]
+    losses = [each.spec.loss(each.outputs, mixed.learned) for each in (five, thirty)]
     assert losses[1] <= losses[0]
     assert sum(spoken[THIRTY][2:4]) > sum(spoken["boosting"][2:3])
 
@@ -120,7 +120,7 @@ def wine():
 @pytest.fixture(scope="module")
 def spoken_flagship_methods(wine):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_flagship_members, "resolve_pool", light_pool)
+        patch.setattr(_flagship_members, "resolve_members", light_pool)
         return everybody(wine, 0, 2)
 
 

@@ -14,29 +14,28 @@ from sklearn.linear_model import LogisticRegression
 from ensemblage._core import draw_seeds, make_folds
 from ensemblage.bayes import BayesNetClassifier
 from ensemblage.datasets import Dataset, TableEncoder, is_raw_table
-from ensemblage.fusion import LogLinearPool, Stacking, are_probabilities, member_outputs
+from ensemblage.fusion import Fusion, LogLinearPool, Stacking, are_probabilities, member_outputs
 from ensemblage.pool import (
-    FLOOR,
-    POOLS,
+    CLASSIFIER_POOLS,
+    PRIOR_WEIGHT,
     Boosting,
     BoostingSettings,
-    Candidate,
-    LightGBMTrees,
-    PoolClasses,
-    PoolRows,
-    Recipe,
-    Soft,
-    Verdict,
-    cross_fitted,
-    fit_softly,
-    fuse,
-    hold_out_members,
+    LightGBMClassifier,
+    MemberSpec,
+    PoolClassTarget,
+    TrainingData,
+    TunedMember,
+    cross_validate_members,
+    fit_fusion,
+    fit_to_probabilities,
+    make_cv_folds,
     make_fusion,
-    make_readable,
+    make_student,
+    out_of_fold_outputs,
     refit_member,
-    resolve_pool,
-    shared_folds,
-    thin,
+    resolve_members,
+    selected,
+    stratified_subsample,
 )
 
 Doubles = NDArray[np.float64]
@@ -53,20 +52,20 @@ MOST_ROWS_OF_MANY = 400
 class OuterFold(NamedTuple):
     """Rows to learn, with the shared inner folds, and rows to ask about, which have none."""
 
-    learned: PoolRows
-    asked: PoolRows
+    learned: TrainingData
+    asked: TrainingData
 
 
 def outer_fold(data: Dataset, number: int, seed: int) -> OuterFold:
     """Split a set; rows of a large one are drawn once for all outer folds."""
     classes, y = np.unique(data.y, return_inverse=True)
     limit = MOST_ROWS if len(classes) <= MANY_CLASSES else MOST_ROWS_OF_MANY
-    kept = thin(np.arange(len(y)), y, limit, seed)
+    kept = stratified_subsample(np.arange(len(y)), y, limit, seed)
     X, y = data.X[kept], y[kept]
     train, test = make_folds(y, OUTER, seed)[number]
-    inner = shared_folds(y[train], INNER, draw_seeds(seed, 1)[0])
-    learned = PoolRows(X[train], y[train], PoolClasses(classes), None, inner)
-    asked = PoolRows(X[test], y[test], PoolClasses(classes), None, [])
+    inner = make_cv_folds(y[train], INNER, draw_seeds(seed, 1)[0])
+    learned = TrainingData(X[train], y[train], PoolClassTarget(classes), None, inner)
+    asked = TrainingData(X[test], y[test], PoolClassTarget(classes), None, [])
     return _encoded(OuterFold(learned, asked))
 
 
@@ -90,7 +89,7 @@ FINALISTS = 5
 class Spoken(NamedTuple):
     """A member as held out and as fitted to all rows, what it says of new rows, and CPU seconds."""
 
-    candidate: Candidate
+    candidate: TunedMember
     new: Doubles
     trial_seconds: float
     refit_seconds: float
@@ -99,7 +98,7 @@ class Spoken(NamedTuple):
     @property
     def held(self) -> Doubles:
         """What it says of rows that it has not learned, (n_rows, n_classes)."""
-        return self.candidate.held.outputs
+        return self.candidate.outputs
 
 
 def timed(work: Callable[..., T], *given: Any) -> tuple[T, float]:
@@ -115,9 +114,9 @@ def everybody(fold: OuterFold, seed: int, draws: int) -> dict[str, Spoken]:
     Seeds are those that ``EnsemblageClassifier("full", random_state=seed)`` would draw.
     """
     recipes = [
-        *resolve_pool("full"),
-        Recipe(PLAIN, "generic", (BayesNetClassifier(calibration=None),), reads_tables=True),
-        Recipe(DEFAULT, "generic", (LightGBMTrees(100, learning_rate=0.1),)),
+        *resolve_members("full"),
+        MemberSpec(PLAIN, "generic", (BayesNetClassifier(calibration=None),), reads_tables=True),
+        MemberSpec(DEFAULT, "generic", (LightGBMClassifier(100, learning_rate=0.1),)),
     ]
     _, *seeds, last = draw_seeds(seed, 2 + len(recipes))
     found = {}
@@ -128,17 +127,17 @@ def everybody(fold: OuterFold, seed: int, draws: int) -> dict[str, Spoken]:
     return found
 
 
-def _hold_out(recipe: Recipe, rows: PoolRows, seed: int) -> Candidate:
-    candidates, left_out = hold_out_members([recipe], rows, [seed], 1)
-    if left_out:
-        raise RuntimeError(f"{recipe.name}: {left_out[0].reason}.")
+def _hold_out(recipe: MemberSpec, rows: TrainingData, seed: int) -> TunedMember:
+    candidates, failures = cross_validate_members([recipe], rows, [seed], 1)
+    if failures:
+        raise RuntimeError(f"{recipe.name}: {failures[0].reason}.")
     return candidates[0]
 
 
-def _refitted(candidate: Candidate, fold: OuterFold, trial_seconds: float) -> Spoken:
-    recipe, seed, held = candidate
-    learned, asked = (recipe.view(rows) for rows in fold)
-    model, fit_seconds = timed(refit_member, recipe, learned, held, seed)
+def _refitted(candidate: TunedMember, fold: OuterFold, trial_seconds: float) -> Spoken:
+    recipe = candidate.spec
+    learned, asked = (recipe.input_data(rows) for rows in fold)
+    model, fit_seconds = timed(refit_member, candidate, learned)
     new, predict_seconds = timed(member_outputs, model, asked.X, asked.n_outputs, recipe.response)
     return Spoken(candidate, new, trial_seconds, fit_seconds, predict_seconds)
 
@@ -148,9 +147,9 @@ def draw_settings(draws: int, seed: int) -> list[BoostingSettings]:
     return [
         BoostingSettings(
             learning_rate=float(np.exp(rng.uniform(np.log(0.08), np.log(0.3)))),
-            max_leaves=int(rng.choice([4, 8, 15, 31, 63])),
-            min_leaf=int(rng.choice([3, 5, 10, 20, 40])),
-            columns=float(rng.uniform(0.3, 1.0)),
+            max_leaf_nodes=int(rng.choice([4, 8, 15, 31, 63])),
+            min_samples_leaf=int(rng.choice([3, 5, 10, 20, 40])),
+            max_features=float(rng.uniform(0.3, 1.0)),
             l2=float(rng.choice([0.0, 0.1, 1.0, 10.0])),
         )
         for _ in range(draws)
@@ -165,9 +164,9 @@ def _searched(five: Spoken, fold: OuterFold, seed: int, draws: int) -> Spoken:
     return _refitted(best, fold, seconds)
 
 
-def _best_drawn(five: Candidate, rows: PoolRows, seed: int, draws: int) -> Candidate:
+def _best_drawn(five: TunedMember, rows: TrainingData, seed: int, draws: int) -> TunedMember:
     """Try all drawn settings on one fold, and the best of them on all."""
-    boosting = five.recipe
+    boosting = five.spec
     if not isinstance(boosting, Boosting):
         raise TypeError(f"{boosting.name} is no boosting.")
     few = rows._replace(folds=rows.folds[:1])
@@ -178,8 +177,8 @@ def _best_drawn(five: Candidate, rows: PoolRows, seed: int, draws: int) -> Candi
     return _hold_out(replace(boosting, name=THIRTY, candidates=finalists), rows, seed)
 
 
-def _loss(candidate: Candidate, rows: PoolRows) -> float:
-    return candidate.recipe.loss(candidate.held.outputs, rows)
+def _loss(candidate: TunedMember, rows: TrainingData) -> float:
+    return candidate.spec.loss(candidate.outputs, rows)
 
 
 SINGLES = {
@@ -192,15 +191,15 @@ SINGLES = {
     "boosting, 30 settings": THIRTY,
 }
 CALIBRATED = {name: f"{name}, calibrated" for name in SINGLES}
-ANCHORS, OURS = POOLS["anchors"], POOLS["ours"]
+ANCHORS, OURS = CLASSIFIER_POOLS["standard"], CLASSIFIER_POOLS["library"]
 PLACES = {"rows": "strata", "columns": "subspaces", "decisions": "network"}
 MEMBERS = {
-    "full": POOLS["full"],
-    "lean": POOLS["lean"],
+    "full": CLASSIFIER_POOLS["full"],
+    "lean": CLASSIFIER_POOLS["lean"],
     "anchors": ANCHORS,
     "generic control": (*ANCHORS, PLAIN, DEFAULT),
-    "full without columns": tuple(each for each in POOLS["full"] if each != "subspaces"),
-    "full without decisions": tuple(each for each in POOLS["full"] if each != "network"),
+    "full without columns": tuple(each for each in CLASSIFIER_POOLS["full"] if each != "subspaces"),
+    "full without decisions": tuple(each for each in CLASSIFIER_POOLS["full"] if each != "network"),
     "ours": OURS,
     **{
         f"ours without {place}": tuple(each for each in OURS if each != member)
@@ -237,26 +236,26 @@ def answers(fold: OuterFold, spoken: Mapping[str, Spoken]) -> Iterator[tuple[str
     for name, members in MEMBERS.items():
         yield name, _pooled([spoken[each] for each in members], rows)
     yield from _fused([spoken[each] for each in ANCHORS], rows)
-    yield from _trees(fold, [spoken[each] for each in POOLS["full"]])
+    yield from _trees(fold, [spoken[each] for each in CLASSIFIER_POOLS["full"]])
 
 
-def _prior(rows: PoolRows) -> Doubles:
+def _prior(rows: TrainingData) -> Doubles:
     return np.bincount(rows.y, minlength=rows.n_outputs) / len(rows.y)
 
 
-def floored(probabilities: Doubles, rows: PoolRows) -> Doubles:
+def floored(probabilities: Doubles, rows: TrainingData) -> Doubles:
     """Mix with the classes' frequencies, as the pool does, so that nobody pays for a zero."""
-    return np.asarray((1 - FLOOR) * probabilities + FLOOR * _prior(rows))
+    return np.asarray((1 - PRIOR_WEIGHT) * probabilities + PRIOR_WEIGHT * _prior(rows))
 
 
-def _alone(spoken: Spoken, rows: PoolRows, bias_penalty: float | None) -> LogLinearPool:
+def _alone(spoken: Spoken, rows: TrainingData, bias_penalty: float | None) -> LogLinearPool:
     """Calibrate a member by itself: with so strong a ridge its importance is one."""
-    return LogLinearPool(weight_penalty=1e9, bias_penalty=bias_penalty, prior_weight=FLOOR).fit(
-        spoken.held[None], rows.y
-    )
+    return LogLinearPool(
+        weight_penalty=1e9, bias_penalty=bias_penalty, prior_weight=PRIOR_WEIGHT
+    ).fit(spoken.held[None], rows.y)
 
 
-def _probabilities(spoken: Spoken, rows: PoolRows) -> tuple[Doubles, Doubles]:
+def _probabilities(spoken: Spoken, rows: TrainingData) -> tuple[Doubles, Doubles]:
     """Give held-out and new probabilities; decision values are turned into some by temperature."""
     if are_probabilities(spoken.held):
         return spoken.held, spoken.new
@@ -264,30 +263,30 @@ def _probabilities(spoken: Spoken, rows: PoolRows) -> tuple[Doubles, Doubles]:
     return alone.combine(spoken.held[None]), alone.combine(spoken.new[None])
 
 
-def _single(spoken: Spoken, rows: PoolRows, *, untuned: bool) -> Answer:
+def _single(spoken: Spoken, rows: TrainingData, *, untuned: bool) -> Answer:
     (_, new), seconds = timed(_probabilities, spoken, rows)
     trials = 0.0 if untuned else spoken.trial_seconds + seconds
     return Answer(new, trials + spoken.refit_seconds, spoken.predict_seconds)
 
 
-def _calibrated(spoken: Spoken, rows: PoolRows) -> Answer:
+def _calibrated(spoken: Spoken, rows: TrainingData) -> Answer:
     """Calibrate by a temperature and a bias per class, learned from held-out outputs."""
     alone, seconds = timed(_alone, spoken, rows, 10.0)
     fit_seconds = spoken.trial_seconds + spoken.refit_seconds + seconds
     return Answer(alone.combine(spoken.new[None]), fit_seconds, spoken.predict_seconds)
 
 
-def _verdict(members: Sequence[Spoken], rows: PoolRows) -> Verdict:
-    fusion = make_fusion("log_linear", grouped=False)
-    return fuse([each.candidate for each in members], rows, fusion)
+def _fitted_fusion(members: Sequence[Spoken], rows: TrainingData) -> Fusion:
+    fusion = make_fusion("log_linear", has_groups=False)
+    return fit_fusion(fusion, [each.candidate for each in members], rows)
 
 
-def _pooled(members: Sequence[Spoken], rows: PoolRows) -> Answer:
+def _pooled(members: Sequence[Spoken], rows: TrainingData) -> Answer:
     """Fuse as the pool does; members without a say are neither fitted again nor asked."""
-    verdict, fuse_seconds = timed(_verdict, members, rows)
+    fusion, fuse_seconds = timed(_fitted_fusion, members, rows)
     new = np.stack([each.new for each in members])
-    said, combine_seconds = timed(verdict.fusion.combine, new)
-    counting = [members[k] for k in verdict.counting]
+    said, combine_seconds = timed(fusion.combine, new)
+    counting = [members[k] for k in selected(fusion, len(members))]
     fit_seconds = sum(each.trial_seconds for each in members) + fuse_seconds
     return Answer(
         said,
@@ -296,7 +295,7 @@ def _pooled(members: Sequence[Spoken], rows: PoolRows) -> Answer:
     )
 
 
-def _fused(members: Sequence[Spoken], rows: PoolRows) -> Iterator[tuple[str, Answer]]:
+def _fused(members: Sequence[Spoken], rows: TrainingData) -> Iterator[tuple[str, Answer]]:
     pairs = [_probabilities(each, rows) for each in members]
     held, new = (np.stack(each) for each in zip(*pairs, strict=True))
     fit_seconds = sum(each.trial_seconds + each.refit_seconds for each in members)
@@ -341,11 +340,12 @@ def greedy_weights(held: Doubles, y: NDArray[np.intp]) -> Doubles:
 def _trees(fold: OuterFold, members: Sequence[Spoken]) -> Iterator[tuple[str, Answer]]:
     """Fit one small tree to what the pool says of rows that it has not seen, one to the classes."""
     rows = fold.learned
-    fusion = make_fusion("log_linear", grouped=False)
-    pooled = cross_fitted(fusion, _verdict(members, rows), rows)
+    fusion = make_fusion("log_linear", has_groups=False)
+    fitted = _fitted_fusion(members, rows)
+    pooled = out_of_fold_outputs(fusion, fitted, [each.candidate for each in members], rows)
     labels = np.eye(rows.n_outputs)[rows.y]
     for name, targets in zip(TREES, (pooled, labels), strict=True):
-        soft = Soft(targets, np.arange(rows.n_outputs))
-        model, fit_seconds = timed(fit_softly, make_readable("tree", MOST_LEAVES), rows.X, soft)
+        student, classes = make_student("tree", MOST_LEAVES), np.arange(rows.n_outputs)
+        model, fit_seconds = timed(fit_to_probabilities, student, rows.X, targets, classes)
         said, seconds = timed(member_outputs, model, fold.asked.X, rows.n_outputs, "predict_proba")
         yield name, Answer(said, fit_seconds, seconds)

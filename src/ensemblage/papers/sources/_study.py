@@ -211,7 +211,7 @@ def fit_pool_with_sources(task: KnownTask) -> EnsemblageClassifier:
 
 def _pool(task: KnownTask) -> Answer:
     model = fit_pool_with_sources(task)
-    loss = model.known_sources_.leaderboard[0].log_loss
+    loss = model.source_pool_.leaderboard[0].log_loss
     return model.predict_proba(task.test.X, sources=task.test.sources), loss
 
 
