@@ -66,8 +66,8 @@ def test_a_pool_trained_with_sources_is_judged_by_what_it_says_of_known_ones(sev
     monkeypatch.setitem(METHODS, "auto", replace(METHODS["auto"], classifier=make))
     trained = train(several, "auto", n_splits=2)
     told = trained.model[-1].source_pool_.leaderboard[0]
-    assert trained.comparison.summary[0].accuracy == pytest.approx(told.accuracy)
-    assert told.accuracy > trained.model[-1].leaderboard_[0].accuracy
+    assert trained.comparison.summary[0].accuracy == pytest.approx(told.score)
+    assert told.score > trained.model[-1].leaderboard_[0].score
     # each source has a rule of its own, which none of the columns tells
     right = predict(trained.model, several.X, sources=several.sources).y_pred == several.y
     assert right.mean() > 0.8

@@ -26,7 +26,7 @@ def test_the_scores_are_those_of_what_was_held_out(dataset):
     assert found.n_splits == 3
     assert scores.seconds == (2.0, 2.0, 2.0)
     # all parts are equally large
-    assert np.mean(scores.accuracy) == pytest.approx(pool.leaderboard_[0].accuracy)
+    assert np.mean(scores.accuracy) == pytest.approx(pool.leaderboard_[0].score)
     assert np.mean(scores.log_loss) == pytest.approx(pool.leaderboard_[0].log_loss, rel=1e-4)
     assert NOTE in found.notes
 

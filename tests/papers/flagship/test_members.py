@@ -103,7 +103,7 @@ def test_settings_are_drawn_from_their_ranges():
     assert drawn == draw_settings(40, 0)
     assert len(set(drawn)) == 40
     assert all(0.08 <= each.learning_rate <= 0.3 for each in drawn)
-    assert {each.max_leaves for each in drawn} == {4, 8, 15, 31, 63}
+    assert {each.max_leaf_nodes for each in drawn} == {4, 8, 15, 31, 63}
 
 
 def test_time_is_that_of_the_processor():

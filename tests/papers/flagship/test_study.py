@@ -115,7 +115,7 @@ def test_one_cell_per_set_and_outer_fold(shared):
 
 
 def test_two_sets_and_two_folds_make_all_tables(monkeypatch):
-    monkeypatch.setattr(_flagship_members, "resolve_pool", light_pool)
+    monkeypatch.setattr(_flagship_members, "resolve_members", light_pool)
     experiment = paper_experiment("flagship", scale="quick")
     results = [CellResult(cell, experiment.compute(cell, None), 0.1) for cell in experiment.cells]
     assert len(results) == 4
