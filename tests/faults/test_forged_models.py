@@ -21,7 +21,7 @@ FREE = (
     "views_: short", "rows: huge", "member_sizes_: huge", "member_report_", "ranking_: huge",
     "classes_: floats", "classes_: huge", "classes_: negative", "classes_: list",
     "sources_: floats", "sources_: huge", "sources_: negative", "names_: floats", "names_: huge",
-    "names_: negative", "seconds: nan", "log_loss: nan", "accuracy: nan", "rmse: nan",
+    "names_: negative", "seconds: nan", "log_loss: nan", "score: nan",
     "weight: nan", "configurations: huge", "stratum_variances_: none", "labels_: none",
     "votes_: none",
 )  # fmt: skip
