@@ -88,7 +88,6 @@ class TextDigest:
         return [*self._found.values()]
 
     def add(self, values: Sequence[str]) -> None:
-        """Look at further texts of the column."""
         if self._kind == CATEGORICAL:
             if not self._found:
                 self._keep((text, text) for text in values if text.strip() not in MISSING_TOKENS)
@@ -141,7 +140,6 @@ class TextBlocks:
             raise
 
     def tables(self, n_rows: int) -> Iterator[Table]:
-        """Read the file as tables of so many rows."""
         names = tuple(parser.name for parser in self.parsers)
         for texts in self._blocks(n_rows):
             yield Table(names, tuple(parser.read(texts[parser.name]) for parser in self.parsers))

@@ -426,7 +426,6 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         return np.hstack(parts)
 
     def _check_fitted(self) -> None:
-        """Refuse attributes that do not belong together."""
         for name in ("kinds_", "categories_", "rare_categories_"):
             expect(len(getattr(self, name)) == self.n_features_in_, f"{name} has another length")
         columns = [self.kinds_, self.categories_, self.rare_categories_]

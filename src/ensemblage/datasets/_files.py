@@ -56,7 +56,6 @@ def read_table(
 
 
 def called(path: str | PathLike[str]) -> str:
-    """Name data after their file, without its folder."""
     return "standard input" if str(path) == "-" else Path(path).name
 
 

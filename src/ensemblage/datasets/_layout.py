@@ -106,7 +106,6 @@ class Layout(NamedTuple):
     standard: str
 
     def without_comments(self, lines: Lines) -> Lines:
-        """Leave out the comments among more rows of the same table."""
         return [each for each in lines if not _is_comment(each[0], self.usual)]
 
     def is_remark(self, row: Row) -> bool:
@@ -159,7 +158,6 @@ def even_out(lines: Lines, width: int, name: str, standard: str) -> None:
 
 
 def remark_note(n_lines: int, row: Row) -> str:
-    """Say that remarks below the table were left out, such as this one."""
     return f"{count(n_lines, 'line')} below the table left out, such as {row[0].strip()[:40]!r}."
 
 

@@ -65,7 +65,6 @@ class TrainingRanges(Struct, frozen=True):
 
     @classmethod
     def of(cls, X: NDArray[Any], kinds: Sequence[str]) -> TrainingRanges:
-        """Look at training rows, columns of the kinds given."""
         ranges = tuple(
             None if kind == CATEGORICAL else ColumnRange.of(X[:, j].astype(np.float64))
             for j, kind in enumerate(kinds)
@@ -91,7 +90,6 @@ class UnseenValues:
         self._columns = np.zeros(len(names), dtype=np.int64)
 
     def add(self, columns: Columns) -> None:
-        """Look at the next rows."""
         for known, new, column in zip(self._known, self._new, columns, strict=True):
             if known and not known.issuperset(set(column) - {None}):
                 count_categories(
@@ -104,7 +102,6 @@ class UnseenValues:
         self._n_rows += len(columns[0])
 
     def sentences(self) -> Iterator[str]:
-        """Say what was found."""
         for name, new in zip(self._names, self._new, strict=True):
             if new:
                 yield f"Unseen categories in column {name!r}: {list_categories(new)}."

@@ -102,7 +102,6 @@ class ReadOptions:
 
 
 def as_options(given: ReadOptions | Mapping[str, Any] | None) -> ReadOptions:
-    """Take options by name for an object."""
     return given if isinstance(given, ReadOptions) else ReadOptions(**(given or {}))
 
 

@@ -116,7 +116,6 @@ def survey_parquet(path: Path, request: Request, *, always: bool) -> tuple[int, 
 
 
 def parquet_batches(path: Path, request: Request, n_rows: int) -> Iterator[Table]:
-    """Read a file as tables of so many rows."""
     with _opened(path) as file:
         batches = file.iter_batches(n_rows, use_threads=False)
         while True:

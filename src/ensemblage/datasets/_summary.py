@@ -93,7 +93,6 @@ class DataSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @classmethod
     def of_table(cls, table: Table, name: str) -> DataSummary:
-        """Describe a table that has no target."""
         return cls(
             name=name, n_rows=table.n_rows, columns=_summarise(table.names, table.columns),
             notes=tuple(table.notes),
@@ -129,7 +128,6 @@ class DataSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def sentence(self) -> str:
-        """What is in the rows, in one line."""
         parts = ["columns: " + ", ".join(f"{number} {kind}" for kind, number in self.kinds.items())]
         missing = (
             f"{count(self.n_missing, 'missing value')} in {count(self.n_incomplete, 'column')}"

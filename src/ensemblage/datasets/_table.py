@@ -75,12 +75,10 @@ def column_from_texts(texts: Sequence[str | None], kind: str | None = None) -> A
 
 
 def kind_of(column: Array) -> str:
-    """Give the kind of an array as tables hold it."""
     return {"f": NUMERIC, "M": DATE}.get(column.dtype.kind, CATEGORICAL)
 
 
 def is_missing(column: Array) -> NDArray[np.bool_]:
-    """Mark the missing values."""
     if kind_of(column) == CATEGORICAL:
         return np.array([value is None for value in column], dtype=bool)
     return np.asarray(np.isnat(column) if kind_of(column) == DATE else np.isnan(column))

@@ -123,18 +123,12 @@ def detect_piecewise(pieces: Iterable[bytes]) -> str | None:
 
 
 def _detect(data: bytes, name: str) -> str:
-    for mark, encoding in BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            return encoding
-    if b"\x00" in data:
+    found = detect_piecewise([data])
+    if found is None and b"\x00" in data:
         return _detect_utf_16(data, name)
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        if len(data.translate(None, CONTROLS)) < PRINTABLE_SHARE * len(data):
-            raise _not_text(name) from None
-        return "cp1252" if any(byte in data for byte in HIGH) else "latin-1"
-    return "utf-8"
+    if found is None:
+        raise _not_text(name)
+    return found
 
 
 def _detect_utf_16(data: bytes, name: str) -> str:

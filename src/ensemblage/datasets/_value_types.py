@@ -379,13 +379,11 @@ class _Texts:
         return np.array(list(map(found.get, self.values)), dtype=DTYPES[kind])
 
     def empty(self, kind: str | None) -> Array:
-        """Give a column without values, of dates or of numbers."""
         if kind == DATE:
             return np.full(len(self.values), np.datetime64("NaT"), dtype="datetime64[ms]")
         return np.full(len(self.values), math.nan)
 
     def categories(self) -> Array:
-        """Give the column as categories."""
         column = np.empty(len(self.values), dtype=object)
         column[:] = list(map(self.stripped.get, self.values))
         return column
