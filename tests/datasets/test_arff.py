@@ -13,6 +13,19 @@ from ensemblage.datasets._arff import (
 )
 from ensemblage.datasets._options import Request
 
+ARFF = """% a comment
+@RELATION play
+@attribute 'the outlook' {sunny, 'over cast', rainy}
+@attribute temp numeric
+@attribute note string
+@attribute class {yes,no}
+@data
+sunny, 85, 'it\\'s hot', no
+'over cast',?,"x, y",yes
+% another
+rainy,1e2,?,yes
+"""
+
 
 @pytest.mark.parametrize(
     ("line", "expected"),
@@ -68,20 +81,6 @@ def test_splitting_by_commas_and_by_blanks():
 def test_formats_of_java(form, text, parts):
     found = date_pattern(form).fullmatch(text).groupdict()
     assert (found["year"], found.get("month"), found["day"]) == parts
-
-
-ARFF = """% a comment
-@RELATION play
-@attribute 'the outlook' {sunny, 'over cast', rainy}
-@attribute temp numeric
-@attribute note string
-@attribute class {yes,no}
-@data
-sunny, 85, 'it\\'s hot', no
-'over cast',?,"x, y",yes
-% another
-rainy,1e2,?,yes
-"""
 
 
 def parse(text, **request):

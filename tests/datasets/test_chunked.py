@@ -24,6 +24,11 @@ DATES = st.sampled_from(["3/4/2021", "13/4/2021", "3/14/2021", "01.12.2020", "20
 
 
 COLUMN = st.one_of(st.lists(each, min_size=1, max_size=12) for each in (NUMBERS, DATES))
+AWKWARD = Path(__file__).parents[1] / "awkward"
+FILES = sorted(path for end in ("csv", "txt", "data", "dat") for path in AWKWARD.glob(f"*.{end}"))
+# Comments, titles, names of rows or inches: all of it is needed to understand these.
+WHOLE = {"commented-header.txt", "comments.csv", "inches.csv", "keel.dat", "row-names.csv",
+         "title.csv"}  # fmt: skip
 
 
 def digest(texts, kind=None, block=3):
@@ -68,13 +73,6 @@ def test_a_parser_refuses_what_it_was_not_made_for():
     (parser,) = type_columns({"a": ["1", "2"]}, Request("a.csv")).parsers
     with pytest.raises(ValueError, match="Column 'a' holds 'x', which is not a finite number"):
         parser.read(["x"])
-
-
-AWKWARD = Path(__file__).parents[1] / "awkward"
-FILES = sorted(path for end in ("csv", "txt", "data", "dat") for path in AWKWARD.glob(f"*.{end}"))
-# Comments, titles, names of rows or inches: all of it is needed to understand these.
-WHOLE = {"commented-header.txt", "comments.csv", "inches.csv", "keel.dat", "row-names.csv",
-         "title.csv"}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 
 from ensemblage.datasets import MISSING_CODE, Column, per_column, read_columns
 
+DAYS = [datetime.fromisoformat("2024-03-01T12:00"), None, datetime.fromisoformat("1970-01-02")]
+AS_DAYS = [19783.5, np.nan, 1.0]
+
 
 def test_a_column_is_taken_coded_and_sorted():
     column = Column("x", values=["b", None, 2, "a", "b"])
@@ -66,12 +69,6 @@ def test_codes_of_all_categories_give_the_values_back(values):
     assert column.coded().as_categories().values == values
     declared = pd.DataFrame({"x": pd.Categorical(values)})
     assert read_columns(declared, ["x"])[0].occurring() == column.occurring()
-
-
-DAYS = [datetime.fromisoformat("2024-03-01T12:00"), None, datetime.fromisoformat("1970-01-02")]
-
-
-AS_DAYS = [19783.5, np.nan, 1.0]
 
 
 def read_one(frame):

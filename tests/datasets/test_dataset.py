@@ -20,6 +20,17 @@ from ensemblage.datasets import (
 )
 from ensemblage.datasets._dataset import are_classes
 
+TABLE = Table.from_texts(
+    ["size", "colour", "class"], [["1", "", "3"], ["red", "blue", ""], ["a", "b", "a"]]
+)
+DATASET = Dataset.from_table(TABLE, "class", name="one")
+COLUMNS = {
+    "age": [31.0, None, 52.0, 40.0],
+    "job": ["cook", None, "smith", "cook"],
+    "since": [date(1970, 1, 2), None, date(1970, 1, 4), date(1970, 1, 4)],
+}
+CLASSES = ["yes", "no", "yes", "no"]
+
 
 def opened(tmp_path, values, task=None, x=None):
     path = tmp_path / "rows.csv"
@@ -288,14 +299,6 @@ def test_a_missing_word_differs_from_an_empty_looking_one():
     assert Dataset.from_table(table, "y").notes == ()
 
 
-TABLE = Table.from_texts(
-    ["size", "colour", "class"], [["1", "", "3"], ["red", "blue", ""], ["a", "b", "a"]]
-)
-
-
-DATASET = Dataset.from_table(TABLE, "class", name="one")
-
-
 def test_where_it_came_from_does_not_count():
     again = replace(DATASET, name="other", origin="elsewhere", notes=("odd",), description="so")
     assert dataset_fingerprint(again) == dataset_fingerprint(DATASET)
@@ -342,16 +345,6 @@ def test_columns_are_matched_by_name(table_file):
         align_columns(table, ["age"], "class", ())
     with pytest.raises(ValueError, match=r"not there: Pay\. Did you mean 'pay'\?"):
         align_columns(table, ["age", "job", "Pay"], "class", ())
-
-
-COLUMNS = {
-    "age": [31.0, None, 52.0, 40.0],
-    "job": ["cook", None, "smith", "cook"],
-    "since": [date(1970, 1, 2), None, date(1970, 1, 4), date(1970, 1, 4)],
-}
-
-
-CLASSES = ["yes", "no", "yes", "no"]
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

@@ -19,6 +19,29 @@ from ensemblage.datasets._encoder import feature_codes, means_of_other_folds, on
 from ensemblage.persistence import load, save
 
 JOBS = Column("job", values=["b", "a", None, "a", "c", "a", "b"])
+RNG = np.random.default_rng(0)
+CODES = RNG.integers(12, size=(90, 2)).astype(np.int32)
+TARGETS = {
+    "numbers": RNG.normal(size=90),
+    "two classes": RNG.choice(["no", "yes"], size=90),
+    "three classes": RNG.choice([3, 7, 9], size=90),
+    "a rare class": np.where(np.arange(90) < 2, "rare", RNG.choice(["a", "b"], size=90)),
+}
+DAYS = pd.to_datetime(["2024-01-01", None, "2024-01-03", "2024-01-05"])
+FRAME = pd.DataFrame(
+    {
+        "age": [1.0, np.nan, 3.0, 8.0],
+        "day": DAYS,
+        "job": ["cook", "smith", None, "cook"],
+        "smokes": [True, False, False, True],
+        "same": ["x"] * 4,
+        "nothing": [np.nan] * 4,
+    }
+)
+NAMES = [
+    "age", "day", "age missing", "day missing", "job = cook", "job = missing", "job = smith",
+    "smokes = False", "smokes = True",
+]  # fmt: skip
 
 
 def test_all_categories_have_a_feature_and_missing_is_one():
@@ -55,16 +78,6 @@ def test_every_training_row_has_a_single_one(values, min_frequency, max_categori
     assert max_categories is None or out.shape[1] <= max_categories
 
 
-RNG = np.random.default_rng(0)
-CODES = RNG.integers(12, size=(90, 2)).astype(np.int32)
-TARGETS = {
-    "numbers": RNG.normal(size=90),
-    "two classes": RNG.choice(["no", "yes"], size=90),
-    "three classes": RNG.choice([3, 7, 9], size=90),
-    "a rare class": np.where(np.arange(90) < 2, "rare", RNG.choice(["a", "b"], size=90)),
-}
-
-
 def crossed(y, n_folds=3):
     labels = np.unique(y, return_inverse=True)[1] if y.dtype != float else np.zeros(90, int)
     folds = deal_folds(labels, n_folds, np.random.default_rng(1))
@@ -99,27 +112,6 @@ def test_a_rows_own_value_has_no_part_in_its_mean(y):
 @parametrize_with_checks([TableEncoder(), TableEncoder(scale=False, missing_values="keep")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-DAYS = pd.to_datetime(["2024-01-01", None, "2024-01-03", "2024-01-05"])
-
-
-FRAME = pd.DataFrame(
-    {
-        "age": [1.0, np.nan, 3.0, 8.0],
-        "day": DAYS,
-        "job": ["cook", "smith", None, "cook"],
-        "smokes": [True, False, False, True],
-        "same": ["x"] * 4,
-        "nothing": [np.nan] * 4,
-    }
-)
-
-
-NAMES = [
-    "age", "day", "age missing", "day missing", "job = cook", "job = missing", "job = smith",
-    "smokes = False", "smokes = True",
-]  # fmt: skip
 
 
 def test_every_kind_of_column_by_hand():

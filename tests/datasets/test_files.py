@@ -2,19 +2,15 @@ import gzip
 import io
 import sys
 
-import numpy as np
 import pytest
 
 from ensemblage.datasets import (
     ReadOptions,
     TargetNotGivenError,
-    make_quarter_circle,
     naming_file,
     read_table,
 )
 from ensemblage.datasets._files import called
-from ensemblage.persistence import load, save
-from ensemblage.subspace import JointSubspaceClassifier, JointSubspaceSelector
 
 
 def write(folder, name, content):
@@ -69,33 +65,9 @@ def test_standard_input(monkeypatch):
 
 
 def test_an_error_names_its_file_once():
-    told = r"^In a\.csv: no target$"
-    with pytest.raises(TargetNotGivenError, match=told), naming_file("folder/a.csv"):
+    message = r"^In a\.csv: no target$"
+    with pytest.raises(TargetNotGivenError, match=message), naming_file("folder/a.csv"):
         raise TargetNotGivenError("no target")
     with pytest.raises(ValueError, match=r"^a\.csv is empty$"), naming_file("a.csv"):
         raise ValueError("a.csv is empty")
     assert called("-") == "standard input"
-
-
-QUICK = {"n_estimators": 2, "max_iter": 5, "random_state": 0}
-
-
-@pytest.mark.parametrize("options", [
-    {}, {"fusion": "mean"}, {"fusion": "vote"}, {"fusion": "stacking"}, {"fusion": "local"},
-    {"refine": "gate"}, {"member_weights": [1.0, 2.0]}, {"basis": "quadratic"},
-    {"basis": "spline", "refine": "gate"},
-])  # fmt: skip
-def test_classifier(options, tmp_path):
-    X, y = make_quarter_circle(30, n_dummies=1, random_state=0)
-    ensemble = JointSubspaceClassifier(**options, **QUICK).fit(X, y)
-    save(ensemble, tmp_path / "m.skops", columns=list("abc"), kinds=["numeric"] * 3)
-    again = load(tmp_path / "m.skops").model
-    np.testing.assert_array_equal(again.predict_proba(X), ensemble.predict_proba(X))
-
-
-def test_selector(tmp_path):
-    X, y = make_quarter_circle(30, n_dummies=1, random_state=0)
-    selector = JointSubspaceSelector(2, **QUICK).fit(X, y)
-    save(selector, tmp_path / "m.skops", columns=list("abc"), kinds=["numeric"] * 3)
-    again = load(tmp_path / "m.skops").model
-    np.testing.assert_array_equal(again.transform(X), selector.transform(X))

@@ -18,13 +18,6 @@ from ensemblage.datasets._open import (
     read_manifest,
 )
 
-
-def test_catalogue_agrees_with_the_shared_manifest(shared):
-    manifest = json.loads((shared / "data" / "manifest.json").read_text(encoding="utf-8"))
-    facts = {k: (v["openml_id"], v["rows"], v["features"]) for k, v in manifest.items()}
-    assert facts == PAPER_DATASETS
-
-
 ARFF = b"""@relation small
 @attribute x numeric
 @attribute colour {red,green}
@@ -34,9 +27,13 @@ ARFF = b"""@relation small
 ?,green,b
 3,?,a
 """
-
-
 FEATURES = [("x", "numeric", "false"), ("colour", "nominal", "false"), ("class", "nominal", "true")]
+
+
+def test_catalogue_agrees_with_the_shared_manifest(shared):
+    manifest = json.loads((shared / "data" / "manifest.json").read_text(encoding="utf-8"))
+    facts = {k: (v["openml_id"], v["rows"], v["features"]) for k, v in manifest.items()}
+    assert facts == PAPER_DATASETS
 
 
 def answers(port, data_id):

@@ -16,6 +16,7 @@ from ensemblage.datasets._text import (
 )
 
 TEXT = "naïve,œuvre,Straße\n1,2,3\n"
+ROWS = [(["a", "b"], 1), (["1", "x"], 2), (["2,5", "y"], 3)]
 
 
 @pytest.mark.parametrize(
@@ -83,9 +84,6 @@ def test_some_bytes_take_the_whole_to_tell():
     assert detect_piecewise([TEXT.encode("utf-16-le")]) is None
     assert detect_piecewise([bytes(range(1, 256))]) is None
     assert detect_piecewise(["ö".encode()[:1]]) == "latin-1"
-
-
-ROWS = [(["a", "b"], 1), (["1", "x"], 2), (["2,5", "y"], 3)]
 
 
 @pytest.mark.parametrize(

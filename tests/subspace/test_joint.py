@@ -585,3 +585,26 @@ def test_wrong_options(circle, options, message):
 ])  # fmt: skip
 def test_features_that_are_hard_to_find(kind, options, least):
     assert share_found(kind, range(2000, 2040), **options) >= least
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"fusion": "mean"}, {"fusion": "vote"}, {"fusion": "stacking"}, {"fusion": "local"},
+    {"refine": "gate"}, {"member_weights": [1.0, 2.0]}, {"basis": "quadratic"},
+    {"basis": "spline", "refine": "gate"},
+])  # fmt: skip
+def test_saved_classifier_predicts_the_same(options, tmp_path):
+    X, y = make_quarter_circle(30, n_dummies=1, random_state=0)
+    ensemble = JointSubspaceClassifier(**options, n_estimators=2, max_iter=5, random_state=0).fit(
+        X, y
+    )
+    save(ensemble, tmp_path / "m.skops", columns=list("abc"), kinds=["numeric"] * 3)
+    again = load(tmp_path / "m.skops").model
+    np.testing.assert_array_equal(again.predict_proba(X), ensemble.predict_proba(X))
+
+
+def test_saved_selector_selects_the_same(tmp_path):
+    X, y = make_quarter_circle(30, n_dummies=1, random_state=0)
+    selector = JointSubspaceSelector(2, n_estimators=2, max_iter=5, random_state=0).fit(X, y)
+    save(selector, tmp_path / "m.skops", columns=list("abc"), kinds=["numeric"] * 3)
+    again = load(tmp_path / "m.skops").model
+    np.testing.assert_array_equal(again.transform(X), selector.transform(X))
