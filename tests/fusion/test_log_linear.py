@@ -71,7 +71,7 @@ def test_importances_are_never_negative_and_no_worse_than_equal_ones(seed):
     assert (pool.weights_ >= 0).all()
 
     def loss(weights):
-        log_p = log_softmax(np.tensordot(weights, pool._scores(outputs), 1), axis=1)
+        log_p = log_softmax(np.tensordot(weights, pool.calibrated_log_proba(outputs), 1), axis=1)
         return -log_p[np.arange(60), y].sum() + ((weights - 1 / 3) ** 2).sum()
 
     assert loss(pool.weights_) <= loss(np.full(3, 1 / 3)) + 1e-9
@@ -121,7 +121,7 @@ def test_importances_and_biases_are_the_slow_twins(seed):
     pool = LogLinearPool(weight_penalty=2.0, bias_penalty=3.0).fit(
         outputs, y, sample_weight=weights
     )
-    scores = pool._scores(outputs)
+    scores = pool.calibrated_log_proba(outputs)
     importances, biases = literal.importances_and_biases(scores, y, weights, 2.0, 3.0)
     np.testing.assert_allclose(pool.weights_, importances, atol=1e-3)
     np.testing.assert_allclose(pool.biases_, biases, atol=1e-3)
@@ -134,7 +134,7 @@ def test_the_temperature_is_the_best_for_pools_that_have_not_seen_the_rows():
     pool = LogLinearPool(weight_penalty=2.0, bias_penalty=3.0, temperature_scaling=True).fit(
         outputs, y
     )
-    scores, unseen = pool._scores(outputs), []
+    scores, unseen = pool.calibrated_log_proba(outputs), []
     for train, test in deal_folds(y, 5, np.random.default_rng(0)):
         ones = np.ones(len(train))
         fitted = literal.importances_and_biases(scores[:, train], y[train], ones, 2.0, 3.0)

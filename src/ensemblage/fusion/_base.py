@@ -12,7 +12,14 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 
-from ensemblage._core import Fold, expect, set_module, take_rows, validate_parameter_constraints
+from ensemblage._core import (
+    Fold,
+    expect,
+    set_module,
+    take_rows,
+    validate_parameter_constraints,
+    with_shared,
+)
 
 Doubles = NDArray[np.float64]
 
@@ -62,6 +69,22 @@ class FusionContext(NamedTuple):
 
 EMPTY_CONTEXT = FusionContext()
 
+FUSION_DOCS = """
+outputs : ndarray of shape (n_members, n_samples, n_classes)
+    Members' outputs.
+context : FusionContext, default=FusionContext()
+    What else is known of the rows.
+numeric : bool, default=False
+    Whether the target is numeric; the ensemble passes it.
+sample_weight : array-like of shape (n_samples,), default=None
+    Row weights.
+n_members : int
+    Number of members.
+X : array-like of shape (n_samples, n_features)
+    Rows.
+"""
+document = with_shared(FUSION_DOCS)
+
 
 @set_module("ensemblage.fusion")
 class Fusion(ABC):
@@ -87,13 +110,13 @@ class Fusion(ABC):
     numeric_: bool = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
+    @document
     def requires_fit(self, *, numeric: bool = False) -> bool:
         """Tell whether ``fit`` needs outputs on rows that the members have not seen.
 
         Parameters
         ----------
-        numeric : bool, default=False
-            Whether the target is numeric.
+        {numeric}
 
         Returns
         -------
@@ -102,6 +125,7 @@ class Fusion(ABC):
         """
         return False
 
+    @document
     def fit(
         self,
         outputs: Doubles | None,
@@ -119,29 +143,28 @@ class Fusion(ABC):
             Members' outputs on rows that they have not seen; None will do if it learns nothing.
         y : ndarray of shape (n_samples,)
             Class indices, 0 to n_classes - 1, or a numeric target.
-        context : FusionContext, default=FusionContext()
-            What else is known of the rows.
-        numeric : bool, default=False
-            Whether the target is numeric; the ensemble passes it.
-        sample_weight : ndarray of shape (n_samples,), default=None
-            Row weights.
+        {context, numeric, sample_weight}
 
         Returns
         -------
         self : object
             Fitted fusion.
         """
-        return self._set_target(numeric)
-
-    def _set_target(self, numeric: bool) -> Self:
         if numeric and self.classes_only:
             raise ValueError(
                 f"fusion={self!r} is for classes. For a numeric target use 'gate', 'log_linear', "
                 "'mean' or 'stacking'."
             )
         self.numeric_ = numeric
+        self._fit(outputs, y, context, sample_weight)
         return self
 
+    def _fit(  # noqa: B027  most rules have nothing to learn
+        self, outputs: Any, y: Any, context: FusionContext, weights: Doubles | None
+    ) -> None:
+        """Learn for the target that ``numeric_`` tells."""
+
+    @document
     def fit_subsets(
         self,
         subsets: list[NDArray[np.intp]],
@@ -162,12 +185,7 @@ class Fusion(ABC):
             Members' outputs on rows that they have not seen.
         y : ndarray of shape (n_samples,)
             Class indices, or a numeric target.
-        context : FusionContext, default=FusionContext()
-            What else is known of the rows.
-        numeric : bool, default=False
-            Whether the target is numeric.
-        sample_weight : ndarray of shape (n_samples,), default=None
-            Row weights.
+        {context, numeric, sample_weight}
 
         Returns
         -------
@@ -186,15 +204,13 @@ class Fusion(ABC):
         ]
 
     @abstractmethod
+    @document
     def combine(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
         """Fuse member outputs.
 
         Parameters
         ----------
-        outputs : ndarray of shape (n_members, n_samples, n_classes)
-            Members' outputs.
-        context : FusionContext, default=FusionContext()
-            What else is known of the rows.
+        {outputs, context}
 
         Returns
         -------
@@ -202,6 +218,7 @@ class Fusion(ABC):
             The largest entry of a row is the predicted class.
         """
 
+    @document
     def row_weights(
         self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT
     ) -> Doubles | None:
@@ -209,10 +226,7 @@ class Fusion(ABC):
 
         Parameters
         ----------
-        outputs : ndarray of shape (n_members, n_samples, n_classes)
-            Members' outputs.
-        context : FusionContext, default=FusionContext()
-            What else is known of the rows.
+        {outputs, context}
 
         Returns
         -------
@@ -222,13 +236,13 @@ class Fusion(ABC):
         weights = self.member_weights(len(outputs))
         return None if weights is None else np.tile(weights, (outputs.shape[1], 1))
 
+    @document
     def member_weights(self, n_members: int) -> Doubles | None:
         """Weight of each member, where it is the same for all rows.
 
         Parameters
         ----------
-        n_members : int
-            Number of members.
+        {n_members}
 
         Returns
         -------
@@ -380,13 +394,13 @@ class FusedClassifierMixin(ClassifierMixin):
         """Tell whether scores are probabilities; called before ``fit`` too."""
         raise NotImplementedError  # look: ok
 
+    @document
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict classes.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
+        {X}
 
         Returns
         -------
@@ -397,13 +411,13 @@ class FusedClassifierMixin(ClassifierMixin):
         return np.asarray(self.classes_[winners])
 
     @available_if(lambda self: self._returns_probabilities())
+    @document
     def predict_proba(self, X: Any) -> Doubles:
         """Predict class probabilities, where the fusion gives them.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
+        {X}
 
         Returns
         -------
@@ -413,13 +427,13 @@ class FusedClassifierMixin(ClassifierMixin):
         return clip_rounding(self._scores(X))
 
     @available_if(lambda self: not self._returns_probabilities())
+    @document
     def decision_function(self, X: Any) -> Doubles:
         """Fused decision values, where the fusion gives no probabilities.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
+        {X}
 
         Returns
         -------
@@ -440,13 +454,13 @@ class SourcedClassifierMixin(FusedClassifierMixin):
     def _scores(self, X: Any, sources: Any = None) -> Doubles:
         raise NotImplementedError  # look: ok
 
+    @document
     def predict(self, X: Any, sources: Any = None) -> NDArray[Any]:
         """Predict classes.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
+        {X}
         sources : array-like of shape (n_samples,) or str, default=None
             Where each row comes from; see ``predict_proba``.
 
@@ -459,13 +473,13 @@ class SourcedClassifierMixin(FusedClassifierMixin):
         return np.asarray(self.classes_[winners])
 
     @available_if(lambda self: self._returns_probabilities())
+    @document
     def predict_proba(self, X: Any, sources: Any = None) -> Doubles:
         """Predict class probabilities, where the fusion gives them.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
+        {X}
         sources : array-like of shape (n_samples,) or str, default=None
             Where each row comes from: one per row, or, in a pool, the name of a column of X. A row
             whose source is missing or new is predicted as if none had been given.
@@ -477,17 +491,16 @@ class SourcedClassifierMixin(FusedClassifierMixin):
         """
         return clip_rounding(self._scores(X, sources))
 
+    @document
     def score(self, X: Any, y: Any, sample_weight: Any = None, sources: Any = None) -> float:
         """Share of rows whose class is predicted.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
+        {X}
         y : array-like of shape (n_samples,)
             Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Row weights.
+        {sample_weight}
         sources : array-like of shape (n_samples,) or str, default=None
             As in ``predict_proba``.
 

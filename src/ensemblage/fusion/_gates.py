@@ -130,6 +130,8 @@ class AffinityGate(Fusion):
     """
 
     needs = frozenset({"affinity"})
+    temperature_: float
+    variance_factors_: Doubles
 
     def __init__(self, temperature: Any = "auto") -> None:
         self.temperature = temperature
@@ -137,18 +139,9 @@ class AffinityGate(Fusion):
     def requires_fit(self, *, numeric: bool = False) -> bool:
         return numeric or isinstance(self.temperature, str)
 
-    def fit(
-        self,
-        outputs: Doubles | None,
-        y: NDArray[Any],
-        context: FusionContext = EMPTY_CONTEXT,
-        *,
-        numeric: bool = False,
-        sample_weight: Doubles | None = None,
-    ) -> Self:
+    def _fit(self, outputs: Any, y: Any, context: FusionContext, weights: Doubles | None) -> None:
         every = slice(None)
-        found = self._fit_each([every], outputs, y, context, numeric, sample_weight)
-        return self._store(*found[0], numeric)
+        self._fit_gates([self], [every], outputs, y, context, weights, self.numeric_)
 
     def fit_subsets(
         self,
@@ -160,42 +153,42 @@ class AffinityGate(Fusion):
         numeric: bool = False,
         sample_weight: Doubles | None = None,
     ) -> list[Self]:
-        found = self._fit_each(subsets, outputs, y, context, numeric, sample_weight)
         gates: list[Self] = [clone(self) for _ in subsets]
-        return [gate._store(*each, numeric) for gate, each in zip(gates, found, strict=True)]  # noqa: SLF001
+        for gate in gates:
+            gate.numeric_ = numeric
+        # each row is evaluated once, not once per subset
+        self._fit_gates(gates, subsets, outputs, y, context, sample_weight, numeric)
+        return gates
 
-    def _fit_each(
+    def _fit_gates(
         self,
+        gates: list[Self],
         subsets: list[Any],
         outputs: Any,
-        y: NDArray[Any],
+        y: Any,
         context: FusionContext,
-        numeric: bool,
         sample_weight: Doubles | None,
-    ) -> list[tuple[float, Doubles | None]]:
-        """Temperature and variance factors by subset; each row is evaluated once, not by subset."""
+        numeric: bool,
+    ) -> None:
+        """Set what each gate learns from its subset of the rows."""
         fixed = isinstance(self.temperature, Real)
         temperatures = [float(self.temperature)] if fixed else TEMPERATURES.tolist()
         if numeric:
             inside = np.zeros((len(subsets), len(y)))
             for own, subset in zip(inside, subsets, strict=True):
                 own[subset] = 1.0 if sample_weight is None else sample_weight[subset]
-            return [*_fit_variances(outputs, y, context.affinity, temperatures, inside)]
-        if fixed:
-            return [(temperatures[0], None)] * len(subsets)
-        logs = _log_likelihoods(outputs, y, context.affinity)
-        found: list[tuple[float, Doubles | None]] = []
-        for subset in subsets:
-            weights = None if sample_weight is None else sample_weight[subset]
-            means = [np.average(each, weights=weights) for each in logs[:, subset]]
-            found.append((temperatures[np.argmax(means)], None))
-        return found
-
-    def _store(self, temperature: float, factors: Doubles | None, numeric: bool) -> Self:
-        self.temperature_ = temperature
-        if factors is not None:
-            self.variance_factors_ = factors
-        return self._set_target(numeric)
+            found = _fit_variances(outputs, y, context.affinity, temperatures, inside)
+            for gate, (temperature, factors) in zip(gates, found, strict=True):
+                gate.temperature_, gate.variance_factors_ = temperature, factors
+            return
+        logs = None if fixed else _log_likelihoods(outputs, y, context.affinity)
+        for gate, subset in zip(gates, subsets, strict=True):
+            best = 0
+            if logs is not None:
+                weights = None if sample_weight is None else sample_weight[subset]
+                means = [np.average(each, weights=weights) for each in logs[:, subset]]
+                best = int(np.argmax(means))
+            gate.temperature_ = temperatures[best]
 
     def combine(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
         if not self.numeric_:
@@ -262,7 +255,9 @@ class AnchoredGate(Fusion):
 
     Anchors are members that are fitted to all rows. They keep the ensemble from losing to a single
     strong model where strata have nothing to add. Where several types of member are fitted to each
-    stratum, each type has a gate of its own. Outputs are ordered by type, anchors last.
+    stratum, each type has a gate of its own. Outputs are ordered by type, anchors last. A member's
+    weight for a row is that in its gate times the gate's in the pool; without rows, the gate's is
+    divided evenly among the strata.
 
     Parameters
     ----------
@@ -314,25 +309,16 @@ class AnchoredGate(Fusion):
     def requires_fit(self, *, numeric: bool = False) -> bool:
         return True
 
-    def fit(
-        self,
-        outputs: Doubles | None,
-        y: NDArray[Any],
-        context: FusionContext = EMPTY_CONTEXT,
-        *,
-        numeric: bool = False,
-        sample_weight: Doubles | None = None,
-    ) -> Self:
+    def _fit(self, outputs: Any, y: Any, context: FusionContext, weights: Doubles | None) -> None:
         outputs, gate = np.asarray(outputs), self._unfitted_gate()
+        options: dict[str, Any] = {"numeric": self.numeric_, "sample_weight": weights}
         self.gates_ = [
-            clone(gate).fit(each, y, context, numeric=numeric, sample_weight=sample_weight)
+            clone(gate).fit(each, y, context, **options)
             for each in self._by_member_type(outputs, context)
         ]
-        self.pool_ = clone(self._unfitted_pool()).fit(
-            self._gated_and_anchors(outputs, context), y, context._replace(affinity=None),
-            numeric=numeric, sample_weight=sample_weight,
-        )  # fmt: skip
-        return self._set_target(numeric)
+        pooled = self._gated_and_anchors(outputs, context)
+        without_affinity = context._replace(affinity=None)
+        self.pool_ = clone(self._unfitted_pool()).fit(pooled, y, without_affinity, **options)
 
     def _by_member_type(self, outputs: Doubles, context: FusionContext) -> Doubles:
         """Split the strata's outputs to (n_types, n_strata, n_samples, n_classes)."""
@@ -354,20 +340,6 @@ class AnchoredGate(Fusion):
     def row_weights(
         self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT
     ) -> Doubles | None:
-        """Weight of each anchor in the pool, and of each stratum in its gate times the gate's.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n_members, n_samples, n_classes)
-            Members' outputs.
-        context : FusionContext
-            With the rows' affinity.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_members) or None
-            None where gate or pool has no such weights.
-        """
         outputs = np.asarray(outputs)
         pooled = self._gated_and_anchors(outputs, context)
         shares = self.pool_.row_weights(pooled, context._replace(affinity=None))
@@ -379,18 +351,6 @@ class AnchoredGate(Fusion):
         return np.concatenate([*parts, shares[:, len(gated) :]], axis=1)
 
     def member_weights(self, n_members: int) -> Doubles | None:
-        """Weight of each gate, divided evenly among the strata, and of each anchor.
-
-        Parameters
-        ----------
-        n_members : int
-            Number of members.
-
-        Returns
-        -------
-        ndarray of shape (n_members,) or None
-            None if the pool has no such weights.
-        """
         n_types = len(self.gates_)
         shares = self.pool_.member_weights(n_types + self.n_anchors)
         if shares is None:
@@ -468,23 +428,13 @@ class LocalCompetence(Fusion):
     def requires_fit(self, *, numeric: bool = False) -> bool:
         return True
 
-    def fit(
-        self,
-        outputs: Doubles | None,
-        y: NDArray[np.intp],
-        context: FusionContext = EMPTY_CONTEXT,
-        *,
-        numeric: bool = False,
-        sample_weight: Doubles | None = None,
-    ) -> Self:
+    def _fit(self, outputs: Any, y: Any, context: FusionContext, weights: Doubles | None) -> None:
         self._validate_params()
-        self._set_target(numeric)
         count = min(self.n_neighbors, len(y))
         # no search tree: a model file must not hold one
         self.neighbors_ = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(context.X)
         self.right_ = np.asarray(outputs).argmax(axis=2) == np.asarray(y)
-        self.weights_ = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
-        return self
+        self.weights_ = np.ones(len(y)) if weights is None else np.asarray(weights)
 
     def combine(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
         # zero is a class that the member never saw, which it must not rule out for the others

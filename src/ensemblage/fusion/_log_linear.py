@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,7 +174,7 @@ class LogLinearPool(Fusion):
         classes. Classes only.
     influence_ : ndarray of shape (n_members,)
         Importance times the mean standard deviation of a member's calibrated log probabilities
-        over the classes. Classes only.
+        over the classes; ``member_weights`` are shares of it. Classes only.
     biases_ : ndarray of shape (n_classes,)
         Added to the pooled logits; 0 without ``bias_penalty``. Classes only.
     temperature_ : float
@@ -188,7 +188,7 @@ class LogLinearPool(Fusion):
         What each member's variances are multiplied by, so that they agree with its residuals on
         the rows of each stratum; the last column is of all rows. Numeric targets only.
     precision_shares_ : ndarray of shape (n_members,)
-        Mean share of each member in the precision. Numeric targets only.
+        Mean share of each member in the precision, its ``member_weights``. Numeric targets only.
 
     Notes
     -----
@@ -255,18 +255,9 @@ class LogLinearPool(Fusion):
     def requires_fit(self, *, numeric: bool = False) -> bool:
         return True
 
-    def fit(
-        self,
-        outputs: Doubles | None,
-        y: NDArray[Any],
-        context: FusionContext = EMPTY_CONTEXT,
-        *,
-        numeric: bool = False,
-        sample_weight: Doubles | None = None,
-    ) -> Self:
-        self._set_target(numeric)
-        weights = np.ones(len(y)) if sample_weight is None else sample_weight
-        if numeric:
+    def _fit(self, outputs: Any, y: Any, context: FusionContext, weights: Doubles | None) -> None:
+        weights = np.ones(len(y)) if weights is None else weights
+        if self.numeric_:
             members, truth = as_normals(outputs), np.asarray(y, dtype=float)
             strata = context.strata if self.by_stratum else None
             squares = squared_residuals(members, truth)
@@ -275,7 +266,7 @@ class LogLinearPool(Fusion):
             self.weights_ = _fit_normals(own, truth, weights, self.weight_penalty)
             shares = _precision_shares(own, self.weights_)
             self.precision_shares_ = np.average(shares, axis=0, weights=weights)
-            return self
+            return
         outputs = np.asarray(outputs)
         self.has_probabilities_ = np.array([are_probabilities(each) for each in outputs])
         self.class_prior_ = np.bincount(y, weights, minlength=outputs.shape[2]) / weights.sum()
@@ -284,13 +275,13 @@ class LogLinearPool(Fusion):
             for each, probable in zip(self._logits(outputs), self.has_probabilities_, strict=True)
         ]
         self.temperatures_, self.top_class_offsets_ = np.array(pairs).T
-        scores, penalties = self._scores(outputs), (self.weight_penalty, self.bias_penalty)
+        scores = self.calibrated_log_proba(outputs)
+        penalties = self.weight_penalty, self.bias_penalty
         self.weights_, self.biases_ = _fit_classes(scores, y, weights, *penalties)
         self.temperature_ = 1.0
         if self.temperature_scaling:
             self.temperature_ = _fit_temperature(scores, y, weights, penalties)
         self.influence_ = self.weights_ * scores.std(axis=2).mean(axis=1)
-        return self
 
     def _logits(self, outputs: Doubles) -> Doubles:
         logits = np.array(outputs, dtype=float)
@@ -308,10 +299,6 @@ class LogLinearPool(Fusion):
             logits[k] += self.top_class_offsets_[k] * _top_class(logits[k])
         return np.asarray(logits)
 
-    def _scores(self, outputs: Doubles) -> Doubles:
-        """Calibrated log probabilities, of shape (n_members, n_samples, n_classes)."""
-        return np.asarray(log_softmax(self._calibrated_logits(outputs), axis=2))
-
     def _calibrated_normals(self, outputs: Doubles, context: FusionContext) -> Normals:
         return calibrated(as_normals(outputs), self.variance_factors_, context)
 
@@ -328,7 +315,7 @@ class LogLinearPool(Fusion):
         ndarray of shape (n_members, n_samples, n_classes)
             What the pool adds up, each times its importance.
         """
-        return self._scores(outputs)
+        return np.asarray(log_softmax(self._calibrated_logits(outputs), axis=2))
 
     def combine(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
         if self.numeric_:
@@ -346,18 +333,6 @@ class LogLinearPool(Fusion):
         return super().row_weights(outputs, context)
 
     def member_weights(self, n_members: int) -> Doubles:
-        """Share of each member's influence on the product; for a numeric target, in the precision.
-
-        Parameters
-        ----------
-        n_members : int
-            Number of members.
-
-        Returns
-        -------
-        ndarray of shape (n_members,)
-            Sums to one, unless no member counts.
-        """
         if self.numeric_:
             return self.precision_shares_
         return np.asarray(self.influence_ / max(self.influence_.sum(), PROBABILITY_FLOOR))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,19 +85,10 @@ class Mean(Fusion):
     def requires_fit(self, *, numeric: bool = False) -> bool:
         return numeric
 
-    def fit(
-        self,
-        outputs: Doubles | None,
-        y: NDArray[Any],
-        context: FusionContext = EMPTY_CONTEXT,
-        *,
-        numeric: bool = False,
-        sample_weight: Doubles | None = None,
-    ) -> Self:
-        if numeric:
+    def _fit(self, outputs: Any, y: Any, context: FusionContext, weights: Doubles | None) -> None:
+        if self.numeric_:
             fused = np.asarray(outputs)[:, :, 0].mean(axis=0)
-            self.variance_ = residual_variance(fused - y, sample_weight)
-        return self._set_target(numeric)
+            self.variance_ = residual_variance(fused - y, weights)
 
     def combine(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
         if self.numeric_:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.ensemble import BaggingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.utils import get_tags
@@ -71,7 +70,8 @@ class Stacking(Fusion):
         A classifier with ``predict_proba`` or ``decision_function``, logistic regression if not
         given; a linear one on linear members' decision values is one linear classifier again. For
         a numeric target a regressor on the predicted means,
-        :class:`~sklearn.linear_model.RidgeCV` if not given.
+        :class:`~sklearn.linear_model.RidgeCV` if not given. Members' weights are shares of the
+        absolute coefficients, where it is linear.
 
     Attributes
     ----------
@@ -95,26 +95,16 @@ class Stacking(Fusion):
     def requires_fit(self, *, numeric: bool = False) -> bool:
         return True
 
-    def fit(
-        self,
-        outputs: Doubles | None,
-        y: NDArray[Any],
-        context: FusionContext = EMPTY_CONTEXT,
-        *,
-        numeric: bool = False,
-        sample_weight: Doubles | None = None,
-    ) -> Self:
-        self._set_target(numeric)
+    def _fit(self, outputs: Any, y: Any, context: FusionContext, weights: Doubles | None) -> None:
         features = self._features(outputs)
-        if numeric:
+        if self.numeric_:
             fused, rng = np.empty(len(y)), np.random.default_rng(0)
             for train, test in deal_folds(np.zeros(len(y), dtype=int), N_FOLDS, rng):
-                weights = None if sample_weight is None else sample_weight[train]
-                fitted = self._fit_final(features[train], y[train], weights)
+                own = None if weights is None else weights[train]
+                fitted = self._fit_final(features[train], y[train], own)
                 fused[test] = fitted.predict(features[test])
-            self.variance_ = residual_variance(fused - y, sample_weight)
-        self.final_estimator_ = self._fit_final(features, y, sample_weight)
-        return self
+            self.variance_ = residual_variance(fused - y, weights)
+        self.final_estimator_ = self._fit_final(features, y, weights)
 
     def _unfitted(self) -> Any:
         if self.final_estimator is not None:
@@ -139,18 +129,6 @@ class Stacking(Fusion):
         return as_columns(self.final_estimator_.decision_function(features))
 
     def member_weights(self, n_members: int) -> Doubles | None:
-        """Share of the absolute coefficients, where the final estimator is linear.
-
-        Parameters
-        ----------
-        n_members : int
-            Number of members.
-
-        Returns
-        -------
-        ndarray of shape (n_members,) or None
-            None if the final estimator has no coefficients.
-        """
         coefficients = getattr(self.final_estimator_, "coef_", None)
         if coefficients is None:
             return None
@@ -220,6 +198,8 @@ def _member_labels(ensemble: Any, members: list[Any]) -> NDArray[Any]:
     seen = np.unique(np.concatenate([np.asarray(member.classes_) for member in members]))
     if np.array_equal(seen, labels):
         return np.asarray(labels)
+    from sklearn.ensemble import BaggingClassifier  # noqa: PLC0415  slow to import
+
     # a class may be in no member's sample, so members of samples need not know them all
     of_samples = isinstance(ensemble, BaggingClassifier | FusedClassifierMixin)
     if np.array_equal(seen, indices) or of_samples:
