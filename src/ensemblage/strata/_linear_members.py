@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
-from sklearn.base import BaseEstimator, RegressorMixin
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.extmath import squared_norm
+from sklearn.utils.extmath import softmax, squared_norm
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ensemblage._core import (
@@ -37,76 +38,66 @@ from ensemblage._core import (
 )
 
 Doubles = NDArray[np.float64]
-
 Objective = Callable[[Doubles], tuple[float, Doubles]]
 
-# scikit-learn's own: tests of the line search per step, and the least gain that counts
-LINE_SEARCHES, LEAST_GAIN = 50, 64 * np.finfo(float).eps
+MAX_LINE_SEARCHES = 50
+"""scikit-learn's: trials of the line search per step."""
+MIN_GAIN = 64 * np.finfo(float).eps
+"""scikit-learn's: the least relative gain of a step."""
+ALPHAS: Doubles = np.power(10.0, np.arange(-3.0, 4.0))
+"""Penalties of ridge regression to choose from."""
 
 
-class PlainRows(NamedTuple):
-    """What is learned from: finite, C-contiguous doubles, and classes numbered from zero."""
+def solve_logistic(
+    X: Doubles,
+    codes: NDArray[np.intp],
+    weights: Doubles | None = None,
+    *,
+    C: float = 1.0,
+    fit_intercept: bool = True,
+    tol: float = 1e-4,
+    max_iter: int = 100,
+) -> tuple[Doubles, Doubles, int]:
+    r"""Minimise the mean logistic loss plus :math:`\|w\|^2 / (2 C \sum_i s_i)` by L-BFGS.
 
-    X: Doubles
-    codes: NDArray[np.intp]
-    weights: Doubles | None
-
-
-class Settings(NamedTuple):
-    """scikit-learn's parameters of the same names."""
-
-    C: float
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-
-
-class Solution(NamedTuple):
-    """Coefficients, (n_classes, n_features) or one row for two classes; intercepts; steps."""
-
-    coef: Doubles
-    intercept: Doubles
-    n_iter: int
-
-
-def solve_plain(rows: PlainRows, settings: Settings) -> Solution:
-    r"""Minimise the mean logistic loss plus :math:`\|w\|^2 / (2 C \sum_i s_i)` by L-BFGS."""
-    n_classes, n_columns = int(rows.codes.max()) + 1, rows.X.shape[1]
-    total = len(rows.X) if rows.weights is None else np.sum(rows.weights)
-    penalty = 1.0 / (settings.C * float(total))
+    As scikit-learn to the bit, without its checks: X are finite, C-contiguous doubles, classes are
+    coded from zero. Gives coefficients, (n_classes, n_features) or one row for two classes,
+    intercepts and the number of iterations.
+    """
+    n_classes = int(codes.max()) + 1
+    total = len(X) if weights is None else np.sum(weights)
+    penalty = 1.0 / (C * float(total))
     make = _two_classes if n_classes == 2 else _many_classes
-    outputs = 1 if n_classes == 2 else n_classes
+    n_outputs = 1 if n_classes == 2 else n_classes
     found = minimize(
-        make(rows, settings.fit_intercept, penalty, total),
-        np.zeros(outputs * (n_columns + settings.fit_intercept)),
+        make(X, codes, weights, fit_intercept, penalty, total),
+        np.zeros(n_outputs * (X.shape[1] + fit_intercept)),
         method="L-BFGS-B",
         jac=True,
-        options={
-            "maxiter": settings.max_iter, "maxls": LINE_SEARCHES,
-            "gtol": settings.tol, "ftol": LEAST_GAIN,
-        },
-    )  # fmt: skip
-    n_iter = min(found.nit, settings.max_iter)
+        options={"maxiter": max_iter, "maxls": MAX_LINE_SEARCHES, "gtol": tol, "ftol": MIN_GAIN},
+    )
+    n_iter = min(found.nit, max_iter)
     if found.status != 0:
         warn_user(
             f"lbfgs failed to converge after {n_iter} iterations: {found.message}. Raise "
-            f"`max_iter` (now {settings.max_iter}).",
+            f"`max_iter` (now {max_iter}).",
             ConvergenceWarning,
         )
-    coef = found.x.reshape((outputs, -1), order="F")
-    if settings.fit_intercept:
-        return Solution(coef[:, :-1], coef[:, -1], n_iter)
-    return Solution(coef, np.zeros(outputs), n_iter)
+    coef = found.x.reshape((n_outputs, -1), order="F")
+    if fit_intercept:
+        return coef[:, :-1], coef[:, -1], n_iter
+    return coef, np.zeros(n_outputs), n_iter
 
 
-def _two_classes(rows: PlainRows, intercept: bool, penalty: float, total: Any) -> Objective:
-    X, truth, weights = rows.X, rows.codes.astype(np.float64), rows.weights
-    loss, n_columns = half_binomial_loss(), X.shape[1]
+def _two_classes(
+    X: Doubles, codes: Any, weights: Any, intercept: bool, penalty: float, total: Any
+) -> Objective:
+    loss, y, n_columns = half_binomial_loss(), codes.astype(np.float64), X.shape[1]
 
     def objective(coef: Doubles) -> tuple[float, Doubles]:
         slope = coef[:n_columns]
         raw = X @ slope + (coef[-1] if intercept else 0.0)
-        losses, change = loss.loss_gradient(truth, raw, weights)
+        losses, change = loss.loss_gradient(y, raw, weights)
         value = float(np.sum(losses) / total) + float(0.5 * penalty * (slope @ slope))
         change /= total
         gradient = np.empty_like(coef)
@@ -118,16 +109,17 @@ def _two_classes(rows: PlainRows, intercept: bool, penalty: float, total: Any) -
     return objective
 
 
-def _many_classes(rows: PlainRows, intercept: bool, penalty: float, total: Any) -> Objective:
-    X, truth, weights = rows.X, rows.codes.astype(np.float64), rows.weights
-    n_classes, n_columns = int(rows.codes.max()) + 1, X.shape[1]
+def _many_classes(
+    X: Doubles, codes: Any, weights: Any, intercept: bool, penalty: float, total: Any
+) -> Objective:
+    n_classes, y, n_columns = int(codes.max()) + 1, codes.astype(np.float64), X.shape[1]
     loss = half_multinomial_loss(n_classes=n_classes)
 
     def objective(coef: Doubles) -> tuple[float, Doubles]:
         both = coef.reshape((n_classes, -1), order="F")
         slope = both[:, :n_columns]
         raw = X @ slope.T + (both[:, -1] if intercept else 0.0)
-        losses, change = loss.loss_gradient(truth, raw, weights)
+        losses, change = loss.loss_gradient(y, raw, weights)
         value = float(np.sum(losses) / total) + float(0.5 * penalty * squared_norm(slope))
         change /= total
         gradient = np.empty(both.shape, order="F")
@@ -139,32 +131,65 @@ def _many_classes(rows: PlainRows, intercept: bool, penalty: float, total: Any) 
     return objective
 
 
+def _is_plain(X: Any, y: Any = None, dtype: Any = None) -> bool:
+    """Whether rows, and a target of a dtype, need no check: many small members are fitted on such.
+
+    scikit-learn's check of any kind of input takes ten times as long as a product with them.
+    """
+    if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or X.size == 0:
+        return False
+    known = y is None or (type(y) is np.ndarray and y.dtype == dtype and y.shape == X.shape[:1])
+    return known and are_usual(X)
+
+
+def _column_moments(rows: Doubles, weights: Doubles | None) -> tuple[Doubles, Doubles]:
+    """Mean and standard deviation of each column; one for columns that do not vary."""
+    mean = np.average(rows, axis=0, weights=weights)
+    variance = np.average((rows - mean) ** 2, axis=0, weights=weights)
+    # as far as rounding lets a constant column vary
+    rounding = len(rows) * np.finfo(float).eps * np.abs(mean)
+    return mean, np.where(variance > rounding**2, np.sqrt(variance), 1.0)
+
+
 @set_module("ensemblage.strata")
-class ScaledLogisticRegression(DocLinkMixin, LogisticRegression):
+class ScaledLogisticRegression(ClassifierMixin, DocLinkMixin, BaseEstimator):
     r"""Logistic regression whose penalty does not depend on the columns' units.
 
-    Columns are standardised while it learns. The coefficients are then put back into the columns'
+    Columns are standardised for the fit. The coefficients are then put back into the columns'
     own units, so that a prediction costs no more than that of a plain logistic regression, and a
     coefficient reads as the change in log odds per unit.
 
     Parameters
     ----------
-    penalty, C, l1_ratio : as in :class:`~sklearn.linear_model.LogisticRegression`
-        The penalty on the coefficients of the standardised columns.
-    dual, tol : as in :class:`~sklearn.linear_model.LogisticRegression`
-        How the problem is put, and when it is solved.
-    fit_intercept, intercept_scaling : as in :class:`~sklearn.linear_model.LogisticRegression`
-        The log odds at the means of the columns.
-    class_weight : as in :class:`~sklearn.linear_model.LogisticRegression`
-        Weights of the classes.
-    random_state, solver, max_iter : as in :class:`~sklearn.linear_model.LogisticRegression`
-        How the coefficients are found.
-    verbose, warm_start, n_jobs : as in :class:`~sklearn.linear_model.LogisticRegression`
-        What is told, reused and done at the same time.
+    C : float, default=1.0
+        Inverse of the L2 penalty on the coefficients of the standardised columns.
+    fit_intercept : bool, default=True
+        Whether the log odds at the means of the columns are fitted, or zero.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in :class:`~sklearn.linear_model.LogisticRegression`.
+    tol : float, default=1e-4
+        Largest gradient at which L-BFGS stops.
+    max_iter : int, default=100
+        Most iterations of L-BFGS.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        In the columns' units.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Log odds where all columns are zero.
+    n_iter_ : ndarray of shape (1,)
+        Number of iterations.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where they all have one.
 
     See Also
     --------
-    StrataEnsembleClassifier : Has such members if not told otherwise.
+    StrataEnsembleClassifier : Its default members.
 
     Notes
     -----
@@ -188,12 +213,29 @@ class ScaledLogisticRegression(DocLinkMixin, LogisticRegression):
     True
     """
 
-    coef_: Doubles
-    intercept_: Doubles
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        name: LogisticRegression._parameter_constraints[name]  # noqa: SLF001
+        for name in ("C", "fit_intercept", "class_weight", "tol", "max_iter")
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        tol: float = 1e-4,
+        max_iter: int = 100,
+    ) -> None:
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
 
     @guarded_fit
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> Self:
-        """Standardise the columns, learn, and put the coefficients into the columns' units.
+        """Fit on standardised columns, and put the coefficients into the columns' units.
 
         Parameters
         ----------
@@ -209,46 +251,39 @@ class ScaledLogisticRegression(DocLinkMixin, LogisticRegression):
         self : object
             Fitted classifier.
         """
-        if (
-            self._is_plain()
-            and _is_plain_classification(X, y, sample_weight)
-            and self._fit_plain(X, y)
-        ):
+        plain = self.class_weight is None and sample_weight is None
+        if plain and _is_plain(X, y, np.intp) and self._fit_plain(X, y):
             return self
+        self._validate_params()
         # double precision: columns far from zero cancel against the intercept
         refuse_dates(self, X)
         rows = check_array(X, dtype=np.float64, estimator=self, input_name="X")
         refuse_overflow(rows)
         if sample_weight is not None:
             sample_weight = read_weights(sample_weight, rows)
-        mean, scale = _moments(rows, sample_weight)
-        super().fit((rows - mean) / scale, y, sample_weight)
+        mean, scale = _column_moments(rows, sample_weight)
+        inner = LogisticRegression(**self.get_params())
+        inner.fit((rows - mean) / scale, y, sample_weight)
         validate_data(self, X, skip_check_array=True)  # notes the names of a frame's columns
-        self.coef_ = self.coef_ / scale
-        self.intercept_ = self.intercept_ - self.coef_ @ mean
+        self.classes_, self.n_iter_ = inner.classes_, inner.n_iter_
+        self.coef_ = inner.coef_ / scale
+        self.intercept_ = inner.intercept_ - self.coef_ @ mean
         return self
 
-    def _is_plain(self) -> bool:
-        """Whether all settings but those that :func:`solve_plain` takes are the usual ones."""
-        return (
-            (self.solver, self.penalty, self.l1_ratio, self.dual)
-            == ("lbfgs", "deprecated", 0, False)
-            and (self.class_weight, self.n_jobs, self.verbose) == (None, None, 0)
-            and not (self.warm_start or hasattr(self, "_skl_callbacks"))
-            and type(self.max_iter) is int
-            and min(self.C, self.tol, self.max_iter) > 0
-            and np.inf > self.C
-        )
-
     def _fit_plain(self, X: Any, y: Any) -> bool:
-        """Learn what needs no check, to the bit as otherwise; False if that is not possible."""
-        mean, scale = _moments(X, None)
+        """Fit without checks, to the bit as with them; False where these are needed."""
+        settings: dict[str, Any] = {"C": self.C, "tol": self.tol, "max_iter": self.max_iter}
+        if not (type(self.max_iter) is int and min(settings.values()) > 0 and np.inf > self.C):
+            return False
+        mean, scale = _column_moments(X, None)
         classes, codes = np.unique(y, return_inverse=True)
         rows = np.ascontiguousarray((X - mean) / scale)
         if len(classes) < 2 or not np.isfinite(rows).all():
             return False  # refused by the checks, in scikit-learn's words
-        settings = Settings(self.C, self.fit_intercept, self.tol, self.max_iter)
-        coef, intercept, n_iter = solve_plain(PlainRows(rows, codes, None), settings)
+        coef, intercept, n_iter = solve_logistic(
+            rows, codes, fit_intercept=self.fit_intercept, **settings
+        )
+        self.__dict__.pop("feature_names_in_", None)
         self.n_features_in_, self.classes_ = X.shape[1], classes
         self.n_iter_ = np.array([n_iter], dtype=np.int32)
         self.coef_ = coef / scale
@@ -268,27 +303,49 @@ class ScaledLogisticRegression(DocLinkMixin, LogisticRegression):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Positive for the second of two classes.
         """
-        if not self._needs_no_check(X):
+        check_is_fitted(self)
+        named = hasattr(self, "feature_names_in_")
+        if named or not _is_plain(X) or X.shape[1] != self.n_features_in_:
             refuse_dates(self, X)
-            checked: Doubles = super().decision_function(X)
-            return refuse_infinite(checked)
+            X = validate_data(self, X, reset=False)
         scores: Doubles = refuse_infinite(X @ self.coef_.T + self.intercept_)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def _needs_no_check(self, X: Any) -> bool:
-        """Tell whether these are plain rows, which ensembles ask many small members about.
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict classes.
 
-        scikit-learn's check of any kind of input takes ten times as long as their product.
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Class labels.
         """
-        return (
-            type(X) is np.ndarray
-            and X.dtype == np.float64
-            and X.shape[1:] == (getattr(self, "n_features_in_", None),)
-            and len(X) > 0
-            and not hasattr(self, "feature_names_in_")
-            and type(self.coef_) is np.ndarray
-            and bool(np.isfinite(X).all())
-        )
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[codes])
+
+    def predict_proba(self, X: Any) -> Doubles:
+        """Predict class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of ``classes_``.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 2:
+            return np.asarray(softmax(scores, copy=False))
+        second = expit(scores)
+        return np.stack([1 - second, second], axis=1)
 
     def _check_fitted(self) -> None:
         """Refuse coefficients that no fit makes."""
@@ -297,46 +354,12 @@ class ScaledLogisticRegression(DocLinkMixin, LogisticRegression):
         expect_array(self, "coef_", (rows, self.n_features_in_))
         expect_array(self, "intercept_", (rows,))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        tags.array_api_support = False
-        return tags
-
-
-def _is_plain_classification(X: Any, y: Any, sample_weight: Any) -> bool:
-    """Tell finite doubles and numbered classes, as ensembles have them, from anything else."""
-    return (
-        sample_weight is None
-        and type(X) is np.ndarray
-        and X.dtype == np.float64
-        and X.ndim == 2
-        and X.size > 0
-        and type(y) is np.ndarray
-        and y.dtype == np.intp
-        and y.shape == X.shape[:1]
-        and are_usual(X)
-    )
-
-
-def _moments(rows: Doubles, weights: Doubles | None) -> tuple[Doubles, Doubles]:
-    """Mean and standard deviation of each column; one for columns that do not vary."""
-    mean = np.average(rows, axis=0, weights=weights)
-    variance = np.average((rows - mean) ** 2, axis=0, weights=weights)
-    # as far as rounding lets a constant column vary
-    rounding = len(rows) * np.finfo(float).eps * np.abs(mean)
-    return mean, np.where(variance > rounding**2, np.sqrt(variance), 1.0)
-
-
-ALPHAS: Doubles = np.power(10.0, np.arange(-3.0, 4.0))
-"""To choose from."""
-
 
 @set_module("ensemblage.strata")
 class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
     r"""Ridge regression whose penalty does not depend on the columns' units.
 
-    Columns are standardised while it learns. The coefficients are then put back into the columns'
+    Columns are standardised for the fit. The coefficients are then put back into the columns'
     own units, so that a coefficient reads as the change of the target per unit.
 
     Parameters
@@ -360,8 +383,8 @@ class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
 
     See Also
     --------
-    StrataEnsembleRegressor : Has such members if not told otherwise.
-    ScaledLogisticRegression : The same of classes.
+    StrataEnsembleRegressor : Its default members.
+    ScaledLogisticRegression : The same for classes.
 
     Notes
     -----
@@ -390,14 +413,14 @@ class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
     @guarded_fit
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> Self:
-        """Standardise the columns, learn, and put the coefficients into the columns' units.
+        """Fit on standardised columns, and put the coefficients into the columns' units.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,)
-            Numbers to predict.
+            Numeric target.
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights.
 
@@ -406,25 +429,24 @@ class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
         self : object
             Fitted regressor.
         """
-        if _is_plain_regression(X, y, sample_weight):
-            rows, truth, weights = np.ascontiguousarray(X), np.asarray(y), np.ones(np.shape(y))
+        plain = sample_weight is None and _is_plain(X, y, np.float64)
+        if plain and np.size(y) > 1 and are_usual(np.asarray(y)):
+            rows, target, weights = np.ascontiguousarray(X), np.asarray(y), np.ones(np.shape(y))
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = rows.shape[1]
         else:
-            rows, truth = validate_numbers(
+            rows, target = validate_numbers(
                 self, X, y, dtype=np.float64, order="C", y_numeric=True, squares=True
             )
             weights = read_weights(sample_weight, rows)
-            truth = truth.astype(np.float64)
-            refuse_overflow(truth, "y")
-        rotated = _Rotated.of(rows, truth, weights)
+            target = target.astype(np.float64)
+            refuse_overflow(target, "y")
         alphas = ALPHAS if isinstance(self.alpha, str) else np.array([float(self.alpha)])
-        self.alpha_ = float(alphas[rotated.best(alphas)])
-        self.coef_, self.intercept_ = rotated.solve(self.alpha_)
+        self.alpha_, self.coef_, self.intercept_ = _solve_ridge(rows, target, weights, alphas)
         return self
 
     def predict(self, X: Any) -> Doubles:
-        """Predict numbers.
+        """Predict the target.
 
         Parameters
         ----------
@@ -437,7 +459,7 @@ class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
             Predictions.
         """
         check_is_fitted(self)
-        plain = _is_plain_table(X) and X.shape[1] == self.n_features_in_
+        plain = _is_plain(X) and X.shape[1] == self.n_features_in_
         if not plain or hasattr(self, "feature_names_in_"):
             X = validate_numbers(self, X, dtype=np.float64, reset=False, squares=True)
         return refuse_infinite(np.ascontiguousarray(X) @ self.coef_ + self.intercept_)
@@ -448,78 +470,32 @@ class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
         expect_array(self, "coef_", (self.n_features_in_,))
 
 
-class _Rotated(NamedTuple):
-    """Standardised rows along the axes of their correlations, and the centred target."""
+def _solve_ridge(
+    X: Doubles, y: Doubles, weights: Doubles, alphas: Doubles
+) -> tuple[float, Doubles, float]:
+    """Choose the penalty with the least leave-one-out error, of equals the largest, and solve.
 
-    rows: Doubles
-    y: Doubles
-    weights: Doubles
-    axes: Doubles
-    """In columns, of length one."""
-    sizes: Doubles
-    """Sums of squares along the axes."""
-    column_mean: Doubles
-    column_scale: Doubles
-    mean: float
-
-    @classmethod
-    def of(cls, X: Doubles, y: Doubles, weights: Doubles) -> _Rotated:
-        total = weights.sum()
-        column_mean, mean = weights @ X / total, float(weights @ y / total)
-        centred = X - column_mean
-        variance = weights @ centred**2 / total
-        # as far as rounding lets a constant column vary
-        rounding = len(X) * np.finfo(float).eps * np.abs(column_mean)
-        scale = np.where(variance > rounding**2, np.sqrt(variance), 1.0)
-        rows = centred / scale
-        sizes, axes = np.linalg.eigh((rows * weights[:, None]).T @ rows)
-        return cls(
-            rows @ axes, y - mean, weights, axes, np.maximum(sizes, 0.0), column_mean, scale, mean
-        )
-
-    def along_axes(self) -> Doubles:
-        """Products of the axes with the target."""
-        return np.asarray((self.weights * self.y) @ self.rows)
-
-    def best(self, alphas: Doubles) -> int:
-        """Choose the penalty with the least squared error on rows left out; of equals the last.
-
-        Of a row with a weight one copy is left out.
-        """
-        if len(alphas) == 1:
-            return 0
-        shrunk = 1 / (self.sizes[:, None] + alphas)
-        fitted = self.rows @ (self.along_axes()[:, None] * shrunk)
-        leverage = self.rows**2 @ shrunk + 1 / self.weights.sum()
-        left_out = (self.y[:, None] - fitted) / np.maximum(1 - leverage, 1e-9)
-        errors = self.weights @ left_out**2
-        return len(alphas) - 1 - int(np.argmin(errors[::-1]))
-
-    def solve(self, alpha: float) -> tuple[Doubles, float]:
-        """Give coefficients in the columns' units, and the intercept."""
-        standard = self.axes @ (self.along_axes() / (self.sizes + alpha))
-        coef = standard / self.column_scale
-        return coef, self.mean - float(coef @ self.column_mean)
-
-
-def _is_plain_table(X: Any) -> bool:
-    """Tell usual doubles, as ensembles have them, from what has to be looked at closer."""
-    return (
-        type(X) is np.ndarray
-        and X.dtype == np.float64
-        and X.ndim == 2
-        and X.size > 0
-        and are_usual(X)
-    )
-
-
-def _is_plain_regression(X: Any, y: Any, sample_weight: Any) -> bool:
-    return (
-        sample_weight is None
-        and _is_plain_table(X)
-        and type(y) is np.ndarray
-        and y.dtype == np.float64
-        and y.shape == X.shape[:1]
-        and len(y) > 1
-        and are_usual(y)
-    )
+    Of a row with a weight one copy is left out. Gives the penalty, coefficients in the columns'
+    units, and the intercept.
+    """
+    total = weights.sum()
+    column_mean, mean = weights @ X / total, float(weights @ y / total)
+    centred = X - column_mean
+    variance = weights @ centred**2 / total
+    # as far as rounding lets a constant column vary
+    rounding = len(X) * np.finfo(float).eps * np.abs(column_mean)
+    scale = np.where(variance > rounding**2, np.sqrt(variance), 1.0)
+    rows, y = centred / scale, y - mean
+    eigenvalues, axes = np.linalg.eigh((rows * weights[:, None]).T @ rows)
+    eigenvalues, rows = np.maximum(eigenvalues, 0.0), rows @ axes
+    along_axes = (weights * y) @ rows
+    alpha = float(alphas[0])
+    if len(alphas) > 1:
+        shrunk = 1 / (eigenvalues[:, None] + alphas)
+        fitted = rows @ (along_axes[:, None] * shrunk)
+        leverage = rows**2 @ shrunk + 1 / weights.sum()
+        left_out = (y[:, None] - fitted) / np.maximum(1 - leverage, 1e-9)
+        errors = weights @ left_out**2
+        alpha = float(alphas[len(alphas) - 1 - int(np.argmin(errors[::-1]))])
+    coef = axes @ (along_axes / (eigenvalues + alpha)) / scale
+    return alpha, coef, mean - float(coef @ column_mean)

@@ -143,9 +143,7 @@ def _predict_proba(model: Any, X: Doubles, n_classes: int) -> Doubles:
     return out
 
 
-def _logistic(
-    task: KnownTask, design: Design, kind: type[LogisticRegression] = ScaledLogisticRegression
-) -> Answer:
+def _logistic(task: KnownTask, design: Design, kind: Any = ScaledLogisticRegression) -> Answer:
     X, X_new = design
     y, held = task.train.y, np.zeros((len(task.train.y), task.n_classes))
     losses = []
