@@ -20,8 +20,8 @@ from ensemblage.strata import (
 )
 from ensemblage.strata._describe import (
     NORMAL_RANGE,
-    compare_medians,
-    compare_shares,
+    cohens_h,
+    median_effect_sizes,
     name_strata,
     weighted_quantiles,
 )
@@ -33,31 +33,34 @@ sizes = st.integers(2, 12)
 def test_medians_by_hand():
     # the part holds 7 and 9: median 8, quartiles 7 and 9; all rows: median 4, quartiles 2 and 7
     values = np.array([1.0, 2, 3, 5, 7, 9])
-    found = compare_medians(values, np.array([[0.0], [0], [0], [0], [1], [1]]))
-    assert (found.parts[0], found.all_rows) == (8.0, 4.0)
+    strata, all_rows, sizes = median_effect_sizes(
+        values, np.array([[0.0], [0], [0], [0], [1], [1]])
+    )
+    assert (strata[0], all_rows) == (8.0, 4.0)
     pooled = math.sqrt(((2 / NORMAL_RANGE) ** 2 + (5 / NORMAL_RANGE) ** 2) / 2)
-    assert found.distance[0] == pytest.approx(4 / pooled)
+    assert sizes[0] == pytest.approx(4 / pooled)
 
 
 def test_shares_by_hand():
     # half of all rows have code 0; the part, three quarters
-    found = compare_shares(np.array([0, 0, 1, 1]), 2, np.array([[1.0], [0.5], [0.5], [0.0]]))
-    np.testing.assert_allclose(found.parts, [[0.75, 0.25]])
-    np.testing.assert_allclose(found.all_rows, [0.5, 0.5])
+    memberships = np.array([[1.0], [0.5], [0.5], [0.0]])
+    strata, all_rows, h = cohens_h(np.array([0, 0, 1, 1]), 2, memberships)
+    np.testing.assert_allclose(strata, [[0.75, 0.25]])
+    np.testing.assert_allclose(all_rows, [0.5, 0.5])
     # asin of the roots of 3/4 and 1/2 are 60 and 45 degrees
-    np.testing.assert_allclose(found.distance, [[math.pi / 6, -math.pi / 6]])
+    np.testing.assert_allclose(h, [[math.pi / 6, -math.pi / 6]])
 
 
 def test_where_quartiles_coincide_deviations_take_their_place():
     values = np.array([0.0, 0, 0, 0, 0, 0, 0, 1])
-    found = compare_medians(values, np.eye(8)[:, 7:])
-    assert found.distance[0] == pytest.approx(1 / math.sqrt((0 + 7 / 64) / 2))
+    *_, sizes = median_effect_sizes(values, np.eye(8)[:, 7:])
+    assert sizes[0] == pytest.approx(1 / math.sqrt((0 + 7 / 64) / 2))
 
 
 def test_a_constant_column_and_an_empty_part_do_not_stand_out():
-    assert compare_medians(np.ones(3), np.ones((3, 1))).distance.tolist() == [0.0]
-    assert compare_medians(np.arange(3.0), np.zeros((3, 1))).distance.tolist() == [0.0]
-    assert compare_shares(np.array([0, 1]), 2, np.zeros((2, 1))).distance.tolist() == [[0.0, 0.0]]
+    assert median_effect_sizes(np.ones(3), np.ones((3, 1)))[2].tolist() == [0.0]
+    assert median_effect_sizes(np.arange(3.0), np.zeros((3, 1)))[2].tolist() == [0.0]
+    assert cohens_h(np.array([0, 1]), 2, np.zeros((2, 1)))[2].tolist() == [[0.0, 0.0]]
 
 
 @given(data=st.data(), n=sizes)
@@ -65,13 +68,14 @@ def test_the_slow_twin_agrees(data, n):
     values = data.draw(st.lists(st.integers(-5, 5), min_size=n, max_size=n))
     parts = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=n, max_size=n).filter(any)
     weights = data.draw(parts)
-    found = compare_medians(np.array(values, dtype=float), np.array(weights)[:, None])
-    assert found.distance[0] == pytest.approx(median_distance(values, weights), abs=1e-9)
-    assert found.parts[0] == quantile(values, weights, 0.5)
+    memberships = np.array(weights)[:, None]
+    medians, _, found = median_effect_sizes(np.array(values, dtype=float), memberships)
+    assert found[0] == pytest.approx(median_distance(values, weights), abs=1e-9)
+    assert medians[0] == quantile(values, weights, 0.5)
     codes = [value % 3 for value in values]
-    shares = compare_shares(np.array(codes), 3, np.array(weights)[:, None])
+    *_, h = cohens_h(np.array(codes), 3, memberships)
     expected = [share_distance(codes, code, weights) for code in range(3)]
-    assert shares.distance[0].tolist() == pytest.approx(expected, abs=1e-7)
+    assert h[0].tolist() == pytest.approx(expected, abs=1e-7)
 
 
 @given(
@@ -82,13 +86,14 @@ def test_the_slow_twin_agrees(data, n):
 def test_units_change_nothing_but_the_medians(values, scale, shift):
     column = np.array(values, dtype=float)
     parts = np.column_stack([np.arange(len(values)) % 2 == 0, np.ones(len(values))]).astype(float)
-    plain, changed = compare_medians(column, parts), compare_medians(scale * column + shift, parts)
-    np.testing.assert_allclose(changed.distance, plain.distance, atol=1e-9)
-    np.testing.assert_allclose(changed.parts, scale * plain.parts + shift)
+    medians, _, plain = median_effect_sizes(column, parts)
+    changed_medians, _, changed = median_effect_sizes(scale * column + shift, parts)
+    np.testing.assert_allclose(changed, plain, atol=1e-9)
+    np.testing.assert_allclose(changed_medians, scale * medians + shift)
     # a part that is all rows does not stand out
-    assert plain.distance[1] == 0
-    mirrored = compare_medians(-column, parts)
-    np.testing.assert_allclose(mirrored.distance, -plain.distance, atol=1e-9)
+    assert plain[1] == 0
+    *_, mirrored = median_effect_sizes(-column, parts)
+    np.testing.assert_allclose(mirrored, -plain, atol=1e-9)
 
 
 @given(st.lists(st.tuples(st.integers(-9, 9), st.integers(1, 4)), min_size=1, max_size=8))
@@ -141,9 +146,9 @@ def test_differences_in_plain_words(difference, phrase, told):
 
 
 def test_the_absence_of_something_rare_makes_no_name():
-    assert not ColumnDifference("cp", "categorical", "rare", 0.0, 0.06, -0.5).is_telling
-    assert ColumnDifference("cp", "categorical", "common", 0.0, 0.5, -1.5).is_telling
-    assert not ColumnDifference("age", "numeric", None, 1.0, 1.1, -0.1).is_telling
+    assert not ColumnDifference("cp", "categorical", "rare", 0.0, 0.06, -0.5).is_distinctive
+    assert ColumnDifference("cp", "categorical", "common", 0.0, 0.5, -1.5).is_distinctive
+    assert not ColumnDifference("age", "numeric", None, 1.0, 1.1, -0.1).is_distinctive
 
 
 def test_a_table_and_html():
@@ -244,7 +249,7 @@ def test_columns_without_a_value_do_not_differ():
 
 def test_errors_by_membership():
     wrong = np.array([1, 0, 0, 0, 1, 1, 0, np.nan])
-    described = describe_strata(np.arange(8.0)[:, None], HALVES, wrong=wrong)
+    described = describe_strata(np.arange(8.0)[:, None], HALVES, errors=wrong)
     assert [each.error for each in described.strata] == pytest.approx([0.25, 2 / 3])
     assert described.error == pytest.approx(3 / 7)
     assert described.error_rows == "given"

@@ -170,5 +170,5 @@ def hardest_strata(described: StrataDescription) -> Iterator[str]:
     harder = [each for each in described.strata if (each.error or 0.0) > average]
     for each in sorted(harder, key=lambda each: -(each.error or 0.0))[:MAX_STRATA]:
         where = " on training rows" if described.error_rows == "training" else ""
-        own, whole = (described.written_error(error) for error in (each.error, average))
+        own, whole = (described.format_error(error) for error in (each.error, average))
         yield f"highest error: {each.name} ({own}{where}, all rows {whole})"

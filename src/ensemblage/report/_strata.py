@@ -194,7 +194,7 @@ def _describe(context: ModelContext) -> StrataDescription | None:
         context.X, ensemble.stratifier_.transform(rows), names=context.columns,
         kinds=context.kinds or None,
         labels=getattr(final_step(ensemble.stratifier_), "stratum_names_", None),
-        wrong=wrong,
+        errors=wrong,
     )  # fmt: skip
     held_out = ensemble.stratum_errors_, ensemble.out_of_fold_error_
     return found.with_errors(*held_out, "out-of-fold", is_classification=of_classes)
@@ -596,5 +596,5 @@ def _reason(difference: ColumnDifference, value: Any) -> str:
     text = value_text(value, difference.kind)
     if difference.kind in {"categorical", "missing"}:
         return f"{difference.column} {'' if text == 'missing' else '= '}{text}"
-    stratum, everywhere = map(difference.written, (difference.stratum, difference.all_rows))
+    stratum, everywhere = map(difference.format_value, (difference.stratum, difference.all_rows))
     return f"{difference.column} {text} (stratum {stratum}, all rows {everywhere})"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,33 @@ from ensemblage._core import (
 from ensemblage.datasets import MISSING_CODE, Column, read_columns
 
 Doubles = NDArray[np.float64]
+ErrorRows = Literal["out-of-fold", "training", "given"]
+
+QUARTILES = (0.25, 0.5, 0.75)
+NORMAL_RANGE = 1.3489795003921634
+"""Interquartile range of a normal distribution of variance one."""
+ROUNDING = 1e-12
+DAY = 86_400
+"""Seconds of a day."""
+WIDTH = 120
+"""Of the printed table, in characters."""
+SMALL_EFFECT = 0.2
+"""Smaller effect sizes are no part of a name."""
+MEDIUM_EFFECT = 0.5
+"""Beyond the first ``MIN_COLUMNS``, only effect sizes from here on are listed."""
+MIN_COLUMNS = 3
+RARE_SHARE = 0.25
+"""That a category is absent is no part of a name where its share of all rows is smaller."""
+MIN_PHRASES = 2
+"""So many phrases make a name, where they are enough to distinguish strata."""
+LIKE_ALL = "like all rows"
+PHRASES = {
+    "numeric": ("high ({})", "low ({})"),
+    "date": ("late ({})", "early ({})"),
+    "categorical": ("= {}", "not {}"),
+    "missing": ("missing", "known"),
+}
+"""Of a stratum above all rows, and below."""
 
 
 def mean_losses(
@@ -37,24 +64,6 @@ def mean_losses(
         for own, total in zip(shares.T, shares.sum(axis=0), strict=True)
     ]
     return strata, error_from_loss(float(losses.mean())) if len(losses) > 0 else None
-
-
-QUARTILES = (0.25, 0.5, 0.75)
-NORMAL_RANGE = 1.3489795003921634
-"""Distance between the quartiles of a normal distribution of variance one."""
-ROUNDING = 1e-12
-
-
-class StandingOut(NamedTuple):
-    """What is typical of each part and of all rows, and how far apart that is.
-
-    Medians of a number have the shapes (n_parts,), () and (n_parts,); shares of categories
-    (n_parts, n_categories), (n_categories,) and (n_parts, n_categories).
-    """
-
-    parts: Doubles
-    all_rows: Doubles
-    distance: Doubles
 
 
 def weighted_quantiles(values: Doubles, weights: Doubles, levels: tuple[float, ...]) -> Doubles:
@@ -74,87 +83,54 @@ def weighted_quantiles(values: Doubles, weights: Doubles, levels: tuple[float, .
     return found
 
 
-def compare_medians(values: Doubles, memberships: Doubles) -> StandingOut:
-    r"""Difference of medians over the pooled robust spread.
+def median_effect_sizes(values: Doubles, memberships: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+    r"""Medians of strata, (n_strata,), and of all rows, (), and the effect sizes, (n_strata,).
 
-    With the quartiles' distance :math:`q` over 1.349 as spread :math:`s`, part :math:`k` lies
-    :math:`(m_k - m) / \sqrt{(s_k^2 + s^2) / 2}` from all rows. Where both spreads are zero,
-    standard deviations take their place. A part without weight has the distance zero.
+    With the interquartile range over 1.349 as robust standard deviation :math:`s`, stratum
+    :math:`k` lies :math:`(m_k - m) / \sqrt{(s_k^2 + s^2) / 2}` from all rows. Where both are zero,
+    standard deviations take their place. A stratum without weight has the effect size zero.
     """
     weights = np.column_stack([memberships, np.ones(len(values))])
     heavy = weights.sum(axis=0) > 0
     weights[:, ~heavy] = 1.0
     low, medians, high = weighted_quantiles(values, weights, QUARTILES)
-    spread = _pooled((high - low) / NORMAL_RANGE)
-    deviation = _pooled(_deviations(values, weights))
-    scale = np.where(spread > 0, spread, deviation)
-    gaps = medians[:-1] - medians[-1]
-    distance = np.divide(gaps, scale, out=np.zeros_like(gaps), where=scale > 0)
-    return StandingOut(medians[:-1], medians[-1], distance)
+    shares = weights / weights.sum(axis=0)
+    centred = values[:, None] - values @ shares
+    robust, plain = (
+        # pooled with that of all rows, which stands last
+        np.sqrt((each[:-1] ** 2 + each[-1] ** 2) / 2)
+        for each in ((high - low) / NORMAL_RANGE, np.sqrt((shares * centred**2).sum(axis=0)))
+    )
+    scale = np.where(robust > 0, robust, plain)
+    differences = medians[:-1] - medians[-1]
+    sizes = np.divide(differences, scale, out=np.zeros_like(differences), where=scale > 0)
+    return medians[:-1], medians[-1], sizes
 
 
-def compare_shares(codes: NDArray[np.integer], n_codes: int, memberships: Doubles) -> StandingOut:
-    r"""Shares of the codes 0 to ``n_codes`` - 1, and Cohen's distance between them.
+def cohens_h(
+    codes: NDArray[np.integer], n_codes: int, memberships: Doubles
+) -> tuple[Doubles, Doubles, Doubles]:
+    r"""Shares of the codes 0 to ``n_codes`` - 1 in strata and in all rows, and Cohen's h.
 
     :math:`h = 2 \arcsin \sqrt{p_k} - 2 \arcsin \sqrt{p}`, which reads on the scale of a
-    difference of medians. A part without weight has the shares of all rows.
+    difference of medians. A stratum without weight has the shares of all rows. Shapes are
+    (n_strata, n_codes), (n_codes,) and (n_strata, n_codes).
     """
     everywhere = np.bincount(codes, minlength=n_codes) / len(codes)
     totals = memberships.sum(axis=0)
-    parts = np.tile(everywhere, (memberships.shape[1], 1))
+    strata = np.tile(everywhere, (memberships.shape[1], 1))
     for k in np.flatnonzero(totals > 0):
-        parts[k] = np.bincount(codes, memberships[:, k], minlength=n_codes) / totals[k]
-    return StandingOut(parts, everywhere, _angle(parts) - _angle(everywhere))
-
-
-def _angle(shares: Doubles) -> Doubles:
-    return np.asarray(2 * np.arcsin(np.sqrt(np.clip(shares, 0, 1))))
-
-
-def _pooled(spreads: Doubles) -> Doubles:
-    """Pool each part's spread with that of all rows, which stands last."""
-    return np.asarray(np.sqrt((spreads[:-1] ** 2 + spreads[-1] ** 2) / 2))
-
-
-def _deviations(values: Doubles, weights: Doubles) -> Doubles:
-    shares = weights / weights.sum(axis=0)
-    centred = values[:, None] - values @ shares
-    return np.asarray(np.sqrt((shares * centred**2).sum(axis=0)))
-
-
-ErrorRows = Literal["out-of-fold", "training", "given"]
-DAY = 86_400
-"""Seconds of a day."""
-WIDTH = 120
-LITTLE = 0.2
-RARE = 0.25
-PHRASES = {
-    "numeric": ("high ({})", "low ({})"),
-    "date": ("late ({})", "early ({})"),
-    "categorical": ("= {}", "not {}"),
-    "missing": ("missing", "known"),
-}
-"""What is said of a stratum above all rows, and below."""
+        strata[k] = np.bincount(codes, memberships[:, k], minlength=n_codes) / totals[k]
+    angles, angle = (2 * np.arcsin(np.sqrt(np.clip(p, 0, 1))) for p in (strata, everywhere))
+    return strata, everywhere, angles - angle
 
 
 @dataclass(frozen=True)
 class ColumnDifference:
     """How a stratum differs from all rows in one column.
 
-    Parameters
-    ----------
-    column : str
-        The column.
-    kind : {"numeric", "date", "categorical", "missing"}
-        What is compared: medians (of dates, in days since 1970-01-01), or the share of a
-        category or of gaps.
-    category : str or None
-        The category, of a word.
-    stratum, all_rows : float
-        The stratum's median or share, and that of all rows.
-    distance : float
-        How far apart: medians over the pooled robust spread, or Cohen's h of the shares.
-        0.2 is little, 0.8 is much, for both.
+    Medians are compared (of dates, in days since 1970-01-01), or the share of a category or of
+    missing values; ``distance`` is the effect size, .2 small and .8 large.
     """
 
     column: str
@@ -165,59 +141,37 @@ class ColumnDifference:
     distance: float
 
     @property
-    def phrase(self) -> str:  # numpydoc ignore=RT01
-        """A few plain words, such as "age high (61)" or "site = Basel"."""
+    def phrase(self) -> str:
+        """A short text, such as "age high (61)" or "site = Basel"."""
         high, low = PHRASES[self.kind]
         words = high if self.distance > 0 else low
-        value = self.category if self.kind == "categorical" else self.written(self.stratum)
+        value = self.category if self.kind == "categorical" else self.format_value(self.stratum)
         return f"{self.column} {words.format(value)}"
 
     @property
-    def is_telling(self) -> bool:  # numpydoc ignore=RT01
-        """Whether it is fit for a name: not little, nor that something rare is absent."""
+    def is_distinctive(self) -> bool:
+        """Whether it is fit for a name: not small, nor that something rare is absent."""
         absent = self.distance < 0 and self.kind in {"categorical", "missing"}
-        return abs(self.distance) >= LITTLE and not (absent and self.all_rows < RARE)
+        return abs(self.distance) >= SMALL_EFFECT and not (absent and self.all_rows < RARE_SHARE)
 
-    def __str__(self) -> str:
-        what = {"categorical": f" = {self.category}", "missing": " missing"}.get(self.kind, "")
-        stratum, everywhere = self.written(self.stratum), self.written(self.all_rows)
-        return f"{self.column}{what}: {stratum} (all rows {everywhere}, {self.distance:+.1f})"
-
-    def written(self, value: float) -> str:
-        """Write a median or a share as a reader of the file would.
-
-        Parameters
-        ----------
-        value : float
-            In the units of ``stratum``.
-
-        Returns
-        -------
-        str
-            A number, a day, or per cent.
-        """
+    def format_value(self, value: float) -> str:
+        """Write a median or a share in the units of the file."""
         if self.kind == "date":
             return datetime.fromtimestamp(value * DAY, UTC).date().isoformat()
         return write_number(value) if self.kind == "numeric" else f"{value:.0%}"
 
+    def __str__(self) -> str:
+        what = {"categorical": f" = {self.category}", "missing": " missing"}.get(self.kind, "")
+        stratum, everywhere = self.format_value(self.stratum), self.format_value(self.all_rows)
+        return f"{self.column}{what}: {stratum} (all rows {everywhere}, {self.distance:+.1f})"
+
 
 @dataclass(frozen=True)
 class StratumDescription:
-    """One stratum.
+    """One stratum, named by the columns in which it differs most or by its source.
 
-    Parameters
-    ----------
-    stratum : int
-        Its number.
-    name : str
-        Made of the columns in which it differs most, or the name of its source.
-    share : float
-        Mean membership of the rows in it.
-    error : float or None
-        Share of wrong predictions on its rows, by membership, or of numbers the root of the mean
-        squared error; None where it is not known.
-    differences : tuple of ColumnDifference
-        The largest first.
+    ``share`` is the mean membership of the rows in it; ``error``, weighted by membership, is None
+    where it is not known. The largest differences come first.
     """
 
     stratum: int
@@ -229,34 +183,10 @@ class StratumDescription:
 
 @dataclass(frozen=True)
 class StrataDescription:
-    """What strata are: a value that prints as a table.
+    """Descriptions of all strata: a value that prints as a table.
 
-    Parameters
-    ----------
-    strata : tuple of StratumDescription
-        In their order.
-    n_rows : int
-        Number of rows that were looked at.
-    error : float or None
-        Error on all rows, in the same way; None where it is not known.
-    error_rows : {"out-of-fold", "training", "given"} or None
-        Which rows errors are counted on: training rows that members and fusion had not seen, the
-        training rows as they were learned, or the rows given.
-    is_classification : bool
-        Whether errors are shares of wrong classes; those of numbers are roots of mean squared
-        errors.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ensemblage.strata import describe_strata
-    >>> age = np.array([[20.0], [22], [24], [60], [62], [64]])
-    >>> young_and_old = np.repeat(np.eye(2), 3, axis=0)
-    >>> print(describe_strata(age, young_and_old, names=["age"]))
-    stratum  name            rows  differs in
-    ──────────────────────────────────────────────────────────
-    0        age low (22)   50.0%  age: 22 (all rows 42, -0.9)
-    1        age high (62)  50.0%  age: 62 (all rows 42, +0.9)
+    ``error`` is that on all rows, an error rate or of a numeric target the RMSE, and ``error_rows``
+    says on which; None where it is not known.
     """
 
     strata: tuple[StratumDescription, ...]
@@ -266,8 +196,7 @@ class StrataDescription:
     is_classification: bool = True
 
     @property
-    def names(self) -> list[str]:  # numpydoc ignore=RT01
-        """The strata's names, in their order."""
+    def names(self) -> list[str]:
         return [each.name for each in self.strata]
 
     def with_errors(
@@ -278,45 +207,27 @@ class StrataDescription:
         *,
         is_classification: bool = True,
     ) -> StrataDescription:
-        """Give the same with errors that were counted elsewhere.
-
-        Parameters
-        ----------
-        strata : sequence of float or None
-            Error of each stratum.
-        error : float or None
-            On all rows; None where none is known.
-        error_rows : {"out-of-fold", "training", "given"}
-            Which rows these are.
-        is_classification : bool, default=True
-            Whether errors are shares of wrong classes.
-
-        Returns
-        -------
-        StrataDescription
-            A new one.
-        """
+        """Give the same with errors of each stratum and of all rows; None where not known."""
         if error is None:
             return self
         pairs = zip(self.strata, strata, strict=True)
-        told = tuple(replace(each, error=own) for each, own in pairs)
         return replace(
             self,
-            strata=told,
+            strata=tuple(replace(each, error=own) for each, own in pairs),
             error=error,
             error_rows=error_rows,
             is_classification=is_classification,
         )
 
     @property
-    def block(self) -> TableBlock:  # numpydoc ignore=RT01
+    def block(self) -> TableBlock:
         """The table, for a page or a terminal."""
         columns = [Heading("stratum"), Heading("name"), Heading("rows", numeric=True)]
         columns += [Heading("error", numeric=True)] * (self.error is not None)
         rows = [
             [
                 Field(str(each.stratum)), Field(each.name), share_field(each.share),
-                *[Field(self.written_error(each.error), each.error)] * (self.error is not None),
+                *[Field(self.format_error(each.error), each.error)] * (self.error is not None),
                 Field("; ".join(map(str, each.differences))),
             ]
             for each in self.strata
@@ -324,36 +235,25 @@ class StrataDescription:
         columns.append(Heading("differs in", wide=True))
         return TableBlock(columns, rows, "What the strata are", self.legend)
 
-    def written_error(self, error: float | None) -> str:
-        """Write an error as a share of wrong predictions, or in the target's units.
-
-        Parameters
-        ----------
-        error : float or None
-            Of a stratum, or of all rows.
-
-        Returns
-        -------
-        str
-            A dash where there is none.
-        """
+    def format_error(self, error: float | None) -> str:
+        """Write an error rate, or an error in the target's units; a dash where there is none."""
         if self.is_classification or error is None:
             return share_field(error).text
         return write_number(error)
 
     @property
-    def legend(self) -> str:  # numpydoc ignore=RT01
+    def legend(self) -> str:
         """How to read the table, in sentences."""
         overlapping = sum(each.share for each in self.strata) > 1 + 1e-9
-        said = (
+        legend = (
             f"Rows: share of the rows in the stratum{'; a row may be in several' * overlapping}. "
             "Differs in: the stratum's median or share, that of all rows, and how far apart they "
             "are (0.2 is little, 0.8 is much)."
         )
-        return said if self.error is None else f"{said} {self.error_sentence}"
+        return legend if self.error is None else f"{legend} {self.error_sentence}"
 
     @property
-    def error_sentence(self) -> str:  # numpydoc ignore=RT01
+    def error_sentence(self) -> str:
         """What the errors are counted on; empty without them."""
         if self.error is None:
             return ""
@@ -362,13 +262,9 @@ class StrataDescription:
             "training": "the training rows themselves, which flatters",
             "given": "the rows given",
         }[self.error_rows or "given"]
-        what = (
-            "share of wrong predictions"
-            if self.is_classification
-            else "root of the mean squared error"
-        )
-        said = self.written_error(self.error)
-        return f"Error: {what} on {where}; on all of them {said}."
+        rate = "share of wrong predictions"
+        what = rate if self.is_classification else "root of the mean squared error"
+        return f"Error: {what} on {where}; on all of them {self.format_error(self.error)}."
 
     def __str__(self) -> str:
         return text_table(self.block, WIDTH)
@@ -382,40 +278,22 @@ class StrataDescription:
         printer.text(str(self))  # type: ignore[attr-defined]
 
 
-LIKE_ALL = "like all rows"
-USUAL = 2
-"""So many phrases make a name, where they are enough to tell strata apart."""
-
-
 def name_strata(phrases: Sequence[Sequence[str]]) -> list[str]:
     """Join each stratum's first phrases: two, or more where names would be the same."""
-    names = [_joined(each, USUAL) for each in phrases]
-    for most in range(USUAL + 1, 1 + max(map(len, phrases), default=0)):
+    names = [", ".join(each[:MIN_PHRASES]) or LIKE_ALL for each in phrases]
+    for most in range(MIN_PHRASES + 1, 1 + max(map(len, phrases), default=0)):
         counts = Counter(names)
         names = [
-            _joined(each, most) if counts[name] > 1 else name
+            (", ".join(each[:most]) or LIKE_ALL) if counts[name] > 1 else name
             for name, each in zip(names, phrases, strict=True)
         ]
-    return _numbered_names(names)
-
-
-def _joined(phrases: Sequence[str], most: int) -> str:
-    return ", ".join(phrases[:most]) or LIKE_ALL
-
-
-def _numbered_names(names: list[str]) -> list[str]:
-    """Tell what is still the same apart; a name may end in a value, so say of how many."""
-    counts, seen = Counter(names), Counter[str]()
-    made = []
+    counts, seen, numbered = Counter(names), Counter[str](), []
     for name in names:
         seen[name] += 1
-        made.append(f"{name} ({seen[name]} of {counts[name]})" if counts[name] > 1 else name)
-    return made
-
-
-FEWEST = 3
-CLEAR = 0.5
-"""Beyond the first three columns, only differences of this size are told."""
+        # a name may end in a value, so say of how many
+        last = f" ({seen[name]} of {counts[name]})" if counts[name] > 1 else ""
+        numbered.append(name + last)
+    return numbered
 
 
 def describe_strata(
@@ -425,28 +303,28 @@ def describe_strata(
     names: Sequence[str] | None = None,
     kinds: Sequence[str] | None = None,
     labels: Sequence[str] | None = None,
-    wrong: Any = None,
+    errors: Any = None,
     max_columns: int = 5,
 ) -> StrataDescription:
-    r"""Tell in which columns strata differ most from all rows.
+    r"""Describe strata by the columns in which they differ most from all rows.
 
     Parameters
     ----------
     X : dataframe or array-like of shape (n_rows, n_columns)
-        The rows as a reader knows them: numbers, words, dates and gaps, before any encoding.
+        The rows before any encoding, with categories, dates and missing values as they are.
     memberships : array-like of shape (n_rows, n_strata)
         Of the same rows: a stratifier's ``memberships_``, or what its ``transform`` gives.
     names : sequence of str, default=None
         Of the columns; those of a frame, or x0, x1 and so on, if not given.
     kinds : sequence of {"numeric", "categorical", "date"}, default=None
-        Of the columns: a number that is a date counts days since 1970-01-01. Read from the
-        values if not given.
+        Of the columns; a date counts days since 1970-01-01. Inferred from the values if not
+        given.
     labels : sequence of str, default=None
         Names that the strata have already, such as those of sources.
-    wrong : array-like of shape (n_rows,), default=None
+    errors : array-like of shape (n_rows,), default=None
         1 where a prediction is wrong, 0 where it is right; NaN where that is not known.
     max_columns : int, default=5
-        Most columns to tell per stratum; beyond three, only those with a clear difference.
+        Most columns per stratum; beyond three, only those with a medium effect size.
 
     Returns
     -------
@@ -459,9 +337,9 @@ def describe_strata(
 
     Notes
     -----
-    Rows count by their membership. With medians :math:`m_k` and :math:`m` of a number in the
-    stratum and in all rows, and the distances of their quartiles over 1.349 as spreads
-    :math:`s_k` and :math:`s`, the difference is
+    Rows are weighted by membership. With medians :math:`m_k` and :math:`m` of a numeric column in
+    the stratum and in all rows, and interquartile ranges over 1.349 as robust standard deviations
+    :math:`s_k` and :math:`s`, the effect size is
 
     .. math:: (m_k - m) \, / \, \sqrt{(s_k^2 + s^2) / 2} ,
 
@@ -469,8 +347,8 @@ def describe_strata(
 
     .. math:: h = 2 \arcsin \sqrt{p_k} - 2 \arcsin \sqrt{p} .
 
-    Of a word the category that stands out most is told; gaps are a category. A number with two
-    values is taken for a word.
+    Of a categorical column the category with the largest effect size counts; missing values are a
+    category. A numeric column with two values is taken as categorical.
 
     Examples
     --------
@@ -482,35 +360,26 @@ def describe_strata(
     ['site = Bern, age low (21)', 'site = Basel, age high (62)']
     """
     shares = np.asarray(memberships, dtype=np.float64)
-    check_consistent_length(X, shares, wrong)
-    columns = _read(X, names, kinds)
-    candidates = [list(_differences(column, shares)) for column in columns]
+    check_consistent_length(X, shares, errors)
+    by_column = [list(_differences(column, shares)) for column in _read(X, names, kinds)]
     ranked = [
-        _largest([each[k] for each in candidates], max_columns) for k in range(shares.shape[1])
+        _largest([each[k] for each in by_column], max_columns) for k in range(shares.shape[1])
     ]
-    told = _assemble(ranked, shares, labels)
-    if wrong is None:
-        return told
-    return told.with_errors(*mean_losses(np.asarray(wrong, dtype=float), shares), "given")
-
-
-def _assemble(
-    ranked: list[list[ColumnDifference]], memberships: Doubles, labels: Sequence[str] | None
-) -> StrataDescription:
-    """Put differences, names and sizes of the strata together."""
-    phrases = [[each.phrase for each in some if each.is_telling] for some in ranked]
-    names = name_strata(phrases) if labels is None else [str(label) for label in labels]
-    sizes = memberships.mean(axis=0).tolist()
-    parts = enumerate(zip(names, sizes, ranked, strict=True))
+    phrases = [[each.phrase for each in some if each.is_distinctive] for some in ranked]
+    found = name_strata(phrases) if labels is None else [str(label) for label in labels]
+    parts = enumerate(zip(found, shares.mean(axis=0).tolist(), ranked, strict=True))
     strata = [StratumDescription(k, name, size, None, tuple(own)) for k, (name, size, own) in parts]
-    return StrataDescription(tuple(strata), len(memberships))
+    described = StrataDescription(tuple(strata), len(shares))
+    if errors is None:
+        return described
+    return described.with_errors(*mean_losses(np.asarray(errors, dtype=float), shares), "given")
 
 
 def _read(X: Any, names: Sequence[str] | None, kinds: Sequence[str] | None) -> list[Column]:
     if not hasattr(X, "columns"):
         X = np.asarray(X)
     if names is None:
-        names = [str(name) for name in getattr(X, "columns", _numbered(X.shape[1]))]
+        names = [str(name) for name in getattr(X, "columns", map("x{}".format, range(X.shape[1])))]
     columns = read_columns(X, names)
     if kinds is None:
         return columns
@@ -523,60 +392,44 @@ def _read(X: Any, names: Sequence[str] | None, kinds: Sequence[str] | None) -> l
     ]
 
 
-def _numbered(n_columns: int) -> list[str]:
-    return [f"x{j}" for j in range(n_columns)]
-
-
 def _differences(column: Column, memberships: Doubles) -> Iterator[ColumnDifference]:
     """Give each stratum's difference in a column."""
-    if column.numbers is not None and len(column.occurring()) > 2 * (not column.dated):
-        yield from _in_numbers(column, column.numbers, memberships)
-    else:
-        yield from _in_words(column, memberships)
-
-
-def _in_numbers(
-    column: Column, numbers: Doubles, memberships: Doubles
-) -> Iterator[ColumnDifference]:
+    numbers = column.numbers
+    if numbers is None or len(column.occurring()) <= 2 * (not column.dated):
+        yield from _category_differences(column, memberships)
+        return
     known = ~np.isnan(numbers)
-    found = compare_medians(numbers[known], memberships[known])
-    gaps = compare_shares(known.astype(np.intp), 2, memberships)
-    for k, distance in enumerate(found.distance.tolist()):
+    medians, median, sizes = median_effect_sizes(numbers[known], memberships[known])
+    missing, missing_share, h = cohens_h(known.astype(np.intp), 2, memberships)
+    kind: Literal["date", "numeric"] = "date" if column.dated else "numeric"
+    for k, size in enumerate(sizes.tolist()):
+        share, own_h = float(missing[k, 0]), float(h[k, 0])
         # a median of the few that are known says little of the stratum
-        mostly_gaps = gaps.parts[k, 0] > 0.5 and gaps.distance[k, 0] > 0
-        if mostly_gaps or abs(gaps.distance[k, 0]) > abs(distance):
+        if (share > 0.5 and own_h > 0) or abs(own_h) > abs(size):
             yield ColumnDifference(
-                column.name, "missing", None, float(gaps.parts[k, 0]), float(gaps.all_rows[0]),
-                float(gaps.distance[k, 0]),
-            )  # fmt: skip
+                column.name, "missing", None, share, float(missing_share[0]), own_h
+            )
         else:
-            yield ColumnDifference(
-                column.name, "date" if column.dated else "numeric", None, float(found.parts[k]),
-                float(found.all_rows), distance,
-            )  # fmt: skip
+            yield ColumnDifference(column.name, kind, None, float(medians[k]), float(median), size)
 
 
-def _in_words(column: Column, memberships: Doubles) -> Iterator[ColumnDifference]:
+def _category_differences(column: Column, memberships: Doubles) -> Iterator[ColumnDifference]:
     categories = column.occurring()
-    codes = column.match(categories)
-    n_codes = len(categories)
-    # gaps count as one more category, the last
-    found = compare_shares(
-        np.where(codes == MISSING_CODE, n_codes, codes), n_codes + 1, memberships
-    )
-    for shares, distances in zip(found.parts, found.distance, strict=True):
-        # of two categories both stand out as far: the one that the stratum has is told
-        best = int(np.argmax(np.abs(distances) + 1e-9 * (distances > 0)))
-        missing = best == n_codes
+    codes, n_codes = column.match(categories), len(categories)
+    # missing values count as one more category, the last
+    codes = np.where(codes == MISSING_CODE, n_codes, codes)
+    strata, everywhere, sizes = cohens_h(codes, n_codes + 1, memberships)
+    for shares, own in zip(strata, sizes, strict=True):
+        # of two categories both stand out as far: the one that the stratum has counts
+        best = int(np.argmax(np.abs(own) + 1e-9 * (own > 0)))
+        category = None
+        if best < n_codes:
+            value = categories[best]
+            category = write_number(value) if isinstance(value, float) else str(value)
         yield ColumnDifference(
-            column.name, "missing" if missing else "categorical",
-            None if missing else _word(categories[best]), float(shares[best]),
-            float(found.all_rows[best]), float(distances[best]),
+            column.name, "missing" if category is None else "categorical", category,
+            float(shares[best]), float(everywhere[best]), float(own[best]),
         )  # fmt: skip
-
-
-def _word(category: Any) -> str:
-    return write_number(category) if isinstance(category, float) else str(category)
 
 
 def _largest(found: Sequence[ColumnDifference], most: int) -> list[ColumnDifference]:
@@ -585,5 +438,5 @@ def _largest(found: Sequence[ColumnDifference], most: int) -> list[ColumnDiffere
     return [
         each
         for position, each in enumerate(some[:most])
-        if position < FEWEST or abs(each.distance) >= CLEAR
+        if position < MIN_COLUMNS or abs(each.distance) >= MEDIUM_EFFECT
     ]

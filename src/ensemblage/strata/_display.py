@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,31 +17,17 @@ Doubles = NDArray[np.float64]
 NO_STRATUM = -1
 
 
-class Projection(NamedTuple):
-    """Rows on the map, (n_samples, 2), and what its axes show."""
-
-    points: Doubles
-    axis_names: tuple[str, str]
-
-
-class Outlines(NamedTuple):
-    """Centres, (n_strata, 2), and covariances, (n_strata, 2, 2), of strata on the map."""
-
-    centres: Doubles
-    covariances: Doubles
-
-
-def project(rows: Doubles, names: NDArray[np.str_] | None) -> Projection:
-    """Two columns as they are, of more columns the two main components."""
+def project(rows: Doubles, names: NDArray[np.str_] | None) -> tuple[Doubles, tuple[str, str]]:
+    """Place rows on the map, (n_samples, 2): two columns as they are, else principal components."""
     if rows.shape[1] == 2:
         first, second = ("column 0", "column 1") if names is None else map(str, names)
-        return Projection(rows, (first, second))
+        return rows, (first, second)
     pca = PCA(2, svd_solver="full").fit(rows)
     first, second = (
         f"component {k + 1} ({share:.0%} of the variance)"
         for k, share in enumerate(np.nan_to_num(pca.explained_variance_ratio_))
     )
-    return Projection(pca.transform(rows), (first, second))
+    return pca.transform(rows), (first, second)
 
 
 def strongest_stratum(memberships: Doubles, affinity: Doubles | None) -> NDArray[np.intp]:
@@ -53,15 +39,15 @@ def strongest_stratum(memberships: Doubles, affinity: Doubles | None) -> NDArray
     return np.where(best[:, 0] > 0, winners, NO_STRATUM)
 
 
-def outline_strata(points: Doubles, memberships: Doubles) -> Outlines:
-    """Place and spread of the strata's rows, weighted by membership."""
+def outline_strata(points: Doubles, memberships: Doubles) -> tuple[Doubles, Doubles]:
+    """Means, (n_strata, 2), and covariances, (n_strata, 2, 2), weighted by membership."""
     sizes = np.maximum(memberships.sum(axis=0), np.finfo(float).tiny)
     centres = memberships.T @ points / sizes[:, None]
     covariances = np.empty((len(sizes), 2, 2))
     for j, centre in enumerate(centres):
         offsets = points - centre
         covariances[j] = (memberships[:, j, None] * offsets).T @ offsets / sizes[j]
-    return Outlines(centres, covariances)
+    return centres, covariances
 
 
 def push_apart(places: Doubles, gap: float) -> Doubles:
@@ -82,15 +68,8 @@ BADGE = 0.035
 """Room that a stratum's number needs, as a share of the map's width."""
 
 
-class _Stratified(NamedTuple):
-    """The stratifier inside a model, and the rows as they reach it."""
-
-    stratifier: Any
-    rows: Any
-    names: Any = None
-
-
-def _unfold(model: Any, X: Any) -> _Stratified:
+def _unfold(model: Any, X: Any) -> tuple[Any, Any, Any]:
+    """Find the stratifier inside a model, the rows as they reach it, and their columns' names."""
     last = final_step(model)
     rows = encoded_rows(last, rows_at_final_step(model, X))
     names = getattr(last, "feature_names_in_", None)
@@ -100,15 +79,15 @@ def _unfold(model: Any, X: Any) -> _Stratified:
         inner = last.stratifier_
         if not hasattr(inner, "feature_names_in_"):  # the ensemble read a frame of numbers
             rows = np.asarray(rows)
-        found = _unfold(inner, rows)
+        stratifier, rows, own_names = _unfold(inner, rows)
         prepared = final_step(inner) is not inner
-        return found if prepared or found.names is not None else found._replace(names=names)
+        return stratifier, rows, own_names if prepared or own_names is not None else names
     if not (hasattr(last, "transform") and hasattr(last, "log_affinity")):
         raise TypeError(
             f"model={type(last).__name__} has no strata. Use a fitted stratifier such as HISS, a "
             "StrataEnsembleClassifier, or a pipeline that ends in one."
         )
-    return _Stratified(last, rows, names)
+    return last, rows, names
 
 
 def _as_numbers(X: Any) -> Doubles:
