@@ -347,6 +347,21 @@ class ScaledLogisticRegression(ClassifierMixin, DocLinkMixin, BaseEstimator):
         second = expit(scores)
         return np.stack([1 - second, second], axis=1)
 
+    def predict_log_proba(self, X: Any) -> Doubles:
+        """Predict logs of class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Log probabilities, in the order of ``classes_``.
+        """
+        return np.log(self.predict_proba(X))
+
     def _check_fitted(self) -> None:
         """Refuse coefficients that no fit makes."""
         rows = 1 if len(self.classes_) == 2 else len(self.classes_)
