@@ -466,20 +466,6 @@ class CSPA(BaseCut):
         return self._best_cut(cut, partitions, n_clusters, seed)
 
 
-def bipartite(members: sparse.csr_array) -> sparse.csr_array:
-    """Graph with an edge from each row to each cluster that it is in; rows first, then clusters."""
-    n_rows, n_sets = members.shape
-    back = sparse.csr_array(members.T)
-    return sparse.csr_array(
-        (
-            np.concatenate([members.data, back.data]),
-            np.concatenate([members.indices + n_rows, back.indices]),
-            np.concatenate([members.indptr, members.nnz + back.indptr[1:]]),
-        ),
-        shape=(n_rows + n_sets, n_rows + n_sets),
-    )
-
-
 @set_module("ensemblage.consensus")
 @with_shared(CONSENSUS_DOCS)
 class HBGF(BaseCut):
@@ -523,7 +509,9 @@ class HBGF(BaseCut):
 
     def _consensus(self, partitions: Codes, n_clusters: int, seed: int) -> NDArray[Any]:
         sampled = sample_rows(partitions, GRAPH_ROWS, seed)
-        graph = bipartite(indicators(sampled, np.int32))
+        members = indicators(sampled, np.int32)
+        blocks: Any = [[None, members], [members.T, None]]
+        graph = sparse.csr_array(sparse.block_array(blocks))
 
         def cut(n_wanted: int, cut_seed: int) -> NDArray[Any]:
             balance = self.balance or METIS_BALANCE
