@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from ensemblage._core import free_memory, memory_at_hand
+from ensemblage._core import free_memory
+from ensemblage.strata._gaussian import memory_at_hand
 
 
 def test_what_the_system_can_free(tmp_path):
@@ -31,7 +32,7 @@ def test_the_least_of_machine_and_limit():
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert 0 < memory_at_hand() <= machine
     script = (
-        "import resource; from ensemblage._core import memory_at_hand; "
+        "import resource; from ensemblage.strata._gaussian import memory_at_hand; "
         "resource.setrlimit(resource.RLIMIT_AS, (3 * 10**9,) * 2); print(memory_at_hand())"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -1,15 +1,9 @@
-"""How much memory is free, and how much a fit may take."""
+"""How much memory is free."""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
-
-try:
-    import resource
-except ImportError:  # not on Windows
-    resource = None  # type: ignore[assignment]
 
 SYSTEM = Path("/proc/meminfo")
 CONTAINER = Path("/sys/fs/cgroup")
@@ -45,14 +39,3 @@ def _of_container(folder: Path) -> int:
 
 def _fields(lines: list[str]) -> dict[str, str]:
     return {words[0]: words[1] for words in map(str.split, lines) if len(words) > 1}
-
-
-def memory_at_hand() -> float:
-    """Bytes of the machine's memory, or of this process's limit if that is less."""
-    machine = process = float("inf")
-    with suppress(AttributeError, ValueError, OSError):  # not on Windows
-        machine = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    if resource is not None:
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        process = process if limit == resource.RLIM_INFINITY else float(limit)
-    return min(machine, process)

@@ -3,6 +3,7 @@ from ._blocks import Block as Block
 from ._blocks import BlockSource as BlockSource
 from ._blocks import MemoryBlocks as MemoryBlocks
 from ._blocks import add_fields as add_fields
+from ._blocks import is_source as is_source
 from ._blocks import merge as merge
 from ._blocks import pick_rows as pick_rows
 from ._blocks import state_only as state_only
@@ -10,7 +11,6 @@ from ._dask import DaskBlocks as DaskBlocks
 from ._dask import ParquetParts as ParquetParts
 from ._dask import lazy_on_dask as lazy_on_dask
 from ._files import NpyBlocks as NpyBlocks
-from ._open import is_source as is_source
 from ._open import open_blocks as open_blocks
 from ._parquet import ParquetBlocks as ParquetBlocks
 from ._parquet import parquet_columns as parquet_columns

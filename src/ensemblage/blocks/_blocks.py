@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, MutableSequence
 from functools import reduce
@@ -420,3 +421,15 @@ class MemoryBlocks(LocalBlocks):
     def select(self, indices: NDArray[np.intp]) -> MemoryBlocks:
         weights = None if self._weights is None else self._weights[indices]
         return MemoryBlocks(self._rows[indices], weights, block_rows=self.block_rows)
+
+
+def is_dask(X: Any) -> bool:
+    """Tell a Dask collection without an import of Dask."""
+    return hasattr(X, "__dask_keys__")
+
+
+def is_source(X: Any) -> bool:
+    """Tell what :func:`open_blocks` takes from an array: paths, Dask collections, sources."""
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and all(isinstance(each, str | os.PathLike) for each in X)
+    return isinstance(X, BlockSource | str | os.PathLike) or is_dask(X)

@@ -30,6 +30,7 @@ from ensemblage.blocks._blocks import (
     BlockSource,
     MemoryBlocks,
     add_fields,
+    is_dask,
     reduce_groups,
 )
 from ensemblage.blocks._files import NUMERIC_KINDS, format_size, row_dtype
@@ -457,11 +458,6 @@ def _as_array(collection: Any, columns: Sequence[str] | None) -> tuple[list[str]
         raise ValueError("The columns of a Dask array have no names: leave columns out.")
     array = check_numeric(collection)
     return None, array.compute_chunk_sizes() if np.isnan(array.shape[0]) else array
-
-
-def is_dask(X: Any) -> bool:
-    """Tell a Dask collection without an import of Dask."""
-    return hasattr(X, "__dask_keys__")
 
 
 def check_numeric(array: Any) -> Any:

@@ -7,17 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ensemblage.blocks._blocks import BLOCK_ROWS, BlockSource
-from ensemblage.blocks._dask import DaskBlocks, is_dask
+from ensemblage.blocks._blocks import BLOCK_ROWS, BlockSource, is_dask
+from ensemblage.blocks._dask import DaskBlocks
 from ensemblage.blocks._files import NpyBlocks
 from ensemblage.blocks._parquet import SUFFIXES, ParquetBlocks
-
-
-def is_source(X: Any) -> bool:
-    """Tell what :func:`open_blocks` takes from an array: paths, Dask collections, sources."""
-    if isinstance(X, list | tuple):
-        return len(X) > 0 and all(isinstance(each, str | os.PathLike) for each in X)
-    return isinstance(X, BlockSource | str | os.PathLike) or is_dask(X)
 
 
 def open_blocks(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -27,7 +29,6 @@ from ensemblage._core import (
     fit_context,
     fit_progress,
     guarded_fit,
-    memory_at_hand,
     read_weights,
     validate_numbers,
     warn_user,
@@ -54,6 +55,11 @@ from ensemblage.strata._gaussian_kernels import (
     m_step,
     make_gaussians,
 )
+
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None  # type: ignore[assignment]
 
 Doubles = NDArray[np.float64]
 Floats = NDArray[np.floating[Any]]
@@ -93,6 +99,17 @@ n_features_in_ : int
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the columns, where they all have one.
 """
+
+
+def memory_at_hand() -> float:
+    """Bytes of the machine's memory, or of this process's limit if that is less."""
+    machine = process = float("inf")
+    with suppress(AttributeError, ValueError, OSError):  # not on Windows
+        machine = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    if resource is not None:
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        process = process if limit == resource.RLIM_INFINITY else float(limit)
+    return min(machine, process)
 
 
 def column_moments(source: BlockSource) -> tuple[Floats, Floats]:
