@@ -149,7 +149,7 @@ def test_an_unseen_category_has_the_smoothed_chance_of_a_zero_count():
     np.testing.assert_allclose(found[0], weight / weight.sum())
 
 
-def test_a_column_of_gaps_and_a_constant_column_do_no_harm():
+def test_a_column_without_values_and_a_constant_column_do_no_harm():
     X, y = load_iris(return_X_y=True)
     more = pd.DataFrame(X).rename(columns=str)
     more["gaps"] = np.nan
@@ -186,7 +186,7 @@ def test_a_coder_counts_its_codes():
     assert empty.code(words).tolist() == [1, 1, MISSING_CODE, 1]
 
 
-def test_gaps_take_the_mode():
+def test_missing_values_take_the_mode():
     training = Training(
         [Column("x", values=["a", None, "b", "b"])],
         "class",

@@ -48,6 +48,8 @@ from ensemblage.bayes._search import (
 from ensemblage.inner import InnerBayesNetClassifier, InnerEnsemble, draw_views
 from reference import k2 as slow
 
+NAMES = ["class", "a", "b", "c"]
+
 
 def test_of_equal_scores_the_first_is_best():
     assert first_best([0.5, 0.5 + 1e-11, 0.4]) == 0
@@ -88,9 +90,6 @@ def test_without_rules_every_arc_is_possible_but_into_the_class():
     np.testing.assert_array_equal(possible, expected)
 
 
-NAMES = ["class", "a", "b", "c"]
-
-
 def table(seed, n_rows=80):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n_rows)
@@ -100,7 +99,7 @@ def table(seed, n_rows=80):
     return X, pd.Series(y, name="class")
 
 
-def test_they_are_values():
+def test_constraints_are_values():
     rules = NetworkConstraints(required=[["a", "b"]], tiers=[["a"], ["b"]])
     assert rules == NetworkConstraints((("a", "b"),), (), (("a",), ("b",)))
     assert hash(rules) == hash(NetworkConstraints([("a", "b")], tiers=[("a",), ("b",)]))
@@ -396,7 +395,7 @@ def local(seed, criterion="bic"):
     return partial(make_measure(criterion, rows, 0.5), view=np.ones(rows.n_rows))
 
 
-def test_by_hand():
+def test_hill_climbing_by_hand():
     """One arc is worth 3, its reverse 5, another 1; the class is worth nothing."""
     worth = {(1, 2): 3.0, (2, 1): 5.0, (3, 1): 1.0}
 
@@ -533,7 +532,7 @@ def brute_branching(gains):
     return best, found
 
 
-def test_by_hand_of_tree_augmented():
+def test_a_tree_by_hand():
     gains = np.array([[0, 1, 1, 1], [0, 0, 5, 2], [0, 6, 0, 2.5], [0, 4, 0, 0]])
     # 1 and 2 would be each other's, 6 + 5; of the ways out of that 3 above 1 is the best, 4 + 5
     assert best_branching(gains).tolist() == [0, 3, 1, 0]

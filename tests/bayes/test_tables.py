@@ -29,6 +29,13 @@ from ensemblage.bayes._score_kernels import Nodes
 from ensemblage.bayes._tables import fit_expected, fit_table, fit_temperature
 from ensemblage.inner import InnerBayesNetClassifier
 
+CHAIN = Structure(((), (0,), (0, 1), (2,)))
+MODELS = {
+    "plain": BayesNetClassifier(),
+    "ensemble": InnerBayesNetClassifier(10, random_state=0),
+    "plain tables": InnerBayesNetClassifier(5, tables="plain", random_state=0),
+}
+
 
 @pytest.fixture
 def sample():
@@ -149,12 +156,12 @@ def fit_chain(seed=0, n_columns=5, **settings):
 
 def enumerate_slowly(network, row):
     """Sum the joint probability over all values of the missing cells."""
-    gaps = [name for name in row.index if pd.isna(row[name])]
+    missing = [name for name in row.index if pd.isna(row[name])]
     total = np.zeros(2)
     tables = {name: network.graph().table(name) for name in network.parents_}
     states = network.categories_
-    for values in product(*(range(len(states[name])) for name in gaps)):
-        filled = dict(zip(gaps, values, strict=True))
+    for values in product(*(range(len(states[name])) for name in missing)):
+        filled = dict(zip(missing, values, strict=True))
         for name in row.index:
             if name not in filled:
                 filled[name] = states[name].index(row[name])
@@ -168,7 +175,7 @@ def enumerate_slowly(network, row):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_summing_over_gaps_equals_enumeration(seed):
+def test_summing_over_missing_values_equals_enumeration(seed):
     network, X = fit_chain(seed)
     rng = np.random.default_rng(seed)
     rows = X[:25].astype(object).mask(rng.random((25, 5)) < 0.5, None)
@@ -176,13 +183,13 @@ def test_summing_over_gaps_equals_enumeration(seed):
     np.testing.assert_allclose(network.predict_proba(rows), expected, rtol=1e-10)
 
 
-def test_a_row_of_gaps_is_the_prior():
+def test_a_row_without_values_has_the_prior():
     network, X = fit_chain()
     rows = pd.DataFrame([[None] * 5], columns=X.columns)
     np.testing.assert_allclose(network.predict_proba(rows)[0], np.exp(network.class_log_prior_))
 
 
-def test_without_gaps_both_ways_agree():
+def test_without_missing_values_both_ways_agree():
     network, X = fit_chain()
     with_mode = network.predict_proba(X)
     extra = pd.concat([X, X[:1].assign(a=None)])
@@ -200,10 +207,7 @@ def test_tables_in_between_respect_the_cap():
     np.testing.assert_allclose(few, network.predict_proba(X[:30].assign(b=None)))
 
 
-CHAIN = Structure(((), (0,), (0, 1), (2,)))
-
-
-def holed(seed, n_rows=30, share=0.25):
+def with_missing(seed, n_rows=30, share=0.25):
     """Three columns of two or three values, some of them missing."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n_rows)
@@ -265,7 +269,7 @@ def rounds_slowly(codes, weights, structure, sizes, smoothing, n_rounds):
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6))
 def test_rounds_equal_the_definition_and_never_lower_the_likelihood(seed):
-    X, y = holed(seed)
+    X, y = with_missing(seed)
     weights = np.random.default_rng(seed).integers(1, 3, len(y)).astype(float)
     training, sample = read(X, y, weights)
     codes = _tables.code_columns(training.columns, sample.coders)
@@ -282,7 +286,7 @@ def test_rounds_equal_the_definition_and_never_lower_the_likelihood(seed):
     assert np.diff(heights).min() > -1e-9
 
 
-def test_gaps_of_a_column_without_children_change_nothing_of_its_table_by_hand():
+def test_missing_values_of_a_column_without_children_leave_its_table_by_hand():
     X = pd.DataFrame({"x": ["a"] * 3 + ["b"] + [None] * 4})
     y = pd.Series([0] * 8 + [1] * 2)
     X = pd.concat([X, pd.DataFrame({"x": ["a", "b"]})], ignore_index=True)
@@ -293,16 +297,16 @@ def test_gaps_of_a_column_without_children_change_nothing_of_its_table_by_hand()
     np.testing.assert_allclose(table[:, 0], [0.7, 0.3], atol=2e-4)
 
 
-def test_without_gaps_it_is_the_plain_estimate_bit_for_bit():
-    X, y = holed(0, share=0.0)
+def test_without_missing_values_em_is_the_plain_estimate_bit_for_bit():
+    X, y = with_missing(0, share=0.0)
     training, sample = read(X, y)
     first, second = fit_expected(training, sample, 0.5, CHAIN), fit_network(sample, 0.5, CHAIN)
     for one, other in zip(first.tables, second.tables, strict=True):
         np.testing.assert_array_equal(one.log_table, other.log_table)
 
 
-def test_rows_are_parted_under_a_cap_and_one_row_may_be_too_much():
-    X, y = holed(3)
+def test_rows_are_split_under_a_cap_and_one_row_may_be_too_much():
+    X, y = with_missing(3)
     training, sample = read(X, y)
     whole = fit_expected(training, sample, 0.5, CHAIN)
     sample.rows.max_entries = 24
@@ -314,11 +318,11 @@ def test_rows_are_parted_under_a_cap_and_one_row_may_be_too_much():
 
 
 @pytest.mark.parametrize("make", [BayesNetClassifier, InnerBayesNetClassifier])
-def test_classifiers_learn_and_predict_with_gaps(make):
-    X, y = holed(1, n_rows=120, share=0.4)
-    crowd = {"n_views": 4, "random_state": 0} if make is InnerBayesNetClassifier else {}
-    network = make(missing="em", **crowd).fit(X, y)
-    plain = make(**crowd).fit(X, y)
+def test_classifiers_learn_and_predict_with_missing_values(make):
+    X, y = with_missing(1, n_rows=120, share=0.4)
+    views = {"n_views": 4, "random_state": 0} if make is InnerBayesNetClassifier else {}
+    network = make(missing="em", **views).fit(X, y)
+    plain = make(**views).fit(X, y)
     assert network.parents_ == plain.parents_
     assert np.isfinite(network.predict_log_proba(X)).all()
     assert not np.allclose(network.predict_proba(X), plain.predict_proba(X))
@@ -338,7 +342,7 @@ def slowly(log_joint, labels, weights):
     return found
 
 
-def test_by_hand():
+def test_a_temperature_by_hand():
     # three rows of four are right: the odds should be three to one, and the prior hardly counts
     log_joint = np.tile([np.log(81.0), 0.0], (4000, 1))
     labels = np.repeat([0, 0, 0, 1], 1000)
@@ -346,7 +350,7 @@ def test_by_hand():
     assert found == pytest.approx(4.0, rel=0.01)  # 81 ** (1 / 4) = 3
 
 
-def test_the_slow_twin_agrees():
+def test_temperatures_equal_the_slow_ones():
     rng = np.random.default_rng(0)
     log_joint, labels = 3 * rng.normal(size=(12, 3)), rng.integers(0, 3, 12)
     weights = rng.uniform(0, 2, 12)
@@ -355,7 +359,7 @@ def test_the_slow_twin_agrees():
 
 
 @given(st.integers(0, 10**6), st.floats(0.2, 5))
-def test_it_follows_the_scale_of_what_it_is_given(seed, scale):
+def test_a_temperature_follows_the_scale_of_the_log_joint(seed, scale):
     rng = np.random.default_rng(seed)
     log_joint = rng.normal(size=(3000, 2))
     labels = (rng.random(3000) < softmax(log_joint, axis=1)[:, 1]).astype(int)
@@ -363,16 +367,9 @@ def test_it_follows_the_scale_of_what_it_is_given(seed, scale):
     assert found / scale == pytest.approx(1, abs=0.25)
 
 
-def test_without_rows_it_is_one():
+def test_without_rows_the_temperature_is_one():
     found = fit_temperature(np.empty((0, 2)), np.empty(0, int), np.empty(0))
     assert found == pytest.approx(1, abs=1e-3)
-
-
-MODELS = {
-    "plain": BayesNetClassifier(),
-    "crowd": InnerBayesNetClassifier(10, random_state=0),
-    "plain tables": InnerBayesNetClassifier(5, tables="plain", random_state=0),
-}
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
@@ -389,14 +386,14 @@ def test_decisions_stay_and_explanations_agree(model):
     np.testing.assert_allclose(log_softmax(sure, axis=1), uncalibrated.predict_log_proba(X))
 
 
-def test_bootstraps_tell_the_temperature_of_rows_that_they_have_left():
-    """Pure chance: whoever has not seen a row knows nothing of it, and should say so."""
+def test_the_temperature_comes_from_out_of_bag_rows():
+    """Pure chance: probabilities of rows that were not seen should be near one half."""
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 4, (150, 12)).astype(str), rng.integers(0, 2, 150)
-    crowd = InnerBayesNetClassifier(20, view_size=0.3, random_state=0).fit(X, y)
+    calibrated = InnerBayesNetClassifier(20, view_size=0.3, random_state=0).fit(X, y)
     sure = InnerBayesNetClassifier(20, view_size=0.3, random_state=0, calibration=None).fit(X, y)
     fresh = rng.integers(0, 4, (500, 12)).astype(str)
-    doubts = [np.abs(model.predict_proba(fresh) - 0.5).mean() for model in (crowd, sure)]
+    doubts = [np.abs(model.predict_proba(fresh) - 0.5).mean() for model in (calibrated, sure)]
     assert doubts[0] < 0.8 * doubts[1]
 
 

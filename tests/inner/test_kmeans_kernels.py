@@ -34,6 +34,9 @@ ROWS = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 
 
 LABELS = np.array([0, 2, 0], np.int32)
+CENTERS = np.array([[0.0, 0.0], [4.0, 4.0]])
+VIEWS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+MASK = 2**64 - 1
 
 
 def test_rows_count_by_their_weight():
@@ -163,12 +166,6 @@ def test_an_expansion_is_the_exact_sum(values):
     assert found == sum((Fraction(value) for value in values), Fraction(0))
 
 
-CENTERS = np.array([[0.0, 0.0], [4.0, 4.0]])
-
-
-VIEWS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-
-
 def draw(seed, n=60, d=5, n_clusters=4, n_views=7, dtype=np.float64):
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(n, d)).astype(dtype)
@@ -278,9 +275,6 @@ def test_a_ranked_value_is_the_one_that_sorting_finds(values, data):
     rank = data.draw(st.integers(0, len(values) - 1))
     assert _ranked(np.array(values), rank) == sorted(values)[rank]
     assert _ranked.python(np.array(values), rank) == sorted(values)[rank]
-
-
-MASK = 2**64 - 1
 
 
 def row_views(row, n_views, n_draws, replace, seed):

@@ -24,6 +24,24 @@ WEIGHTS = np.array([90.0, 5.5, 84.5])
 NAMES = TreeNames(['petal "width"'], ["a", "b"])
 
 
+ROWS = np.random.default_rng(0).normal(size=(60, 3))
+AWKWARD = {
+    "constant columns": np.ones((60, 3)),
+    "one column": ROWS[:, :1],
+    "two rows": ROWS[:2],
+    "three rows": ROWS[:3],
+    "a column all missing": np.column_stack([ROWS, np.full(60, np.nan)]),
+    "nothing known": np.full((60, 2), np.nan),
+    "float32": ROWS.astype(np.float32),
+    "as large as can be": ROWS * 1e37,
+    "too small to tell apart": ROWS * 1e-300,
+    "copies": np.repeat(ROWS[:4], 15, axis=0),
+}
+DRAWN = {
+    "check_sample_weight_equivalence_on_dense_data": "bootstraps and folds are drawn among rows"
+}
+
+
 def test_a_path_by_hand():
     values = np.array([[0.5, 0.5], [0.9, 0.1], [0.1, 0.9]])
     tree = FittedTree(*stump([1.0, 2.0, 3.0, 4.0]), values, np.ones(3))
@@ -143,11 +161,6 @@ def test_a_notebook_shows_the_drawing_of_a_fitted_tree(kind, load):
         assert told.endswith(tree.to_html())
         assert told.count("<style>.ensemblage-tree") == 1
     assert tree.to_html().count("<g>") == len(tree.tree_.left)
-
-
-DRAWN = {
-    "check_sample_weight_equivalence_on_dense_data": "bootstraps and folds are drawn among rows"
-}
 
 
 @parametrize_with_checks(
@@ -312,23 +325,6 @@ def test_sizes_and_importances():
     root = InnerTreeClassifier(random_state=0).fit(X, np.zeros(len(X)))
     assert root.get_depth() == 0
     assert root.feature_importances_.sum() == 0
-
-
-ROWS = np.random.default_rng(0).normal(size=(60, 3))
-
-
-AWKWARD = {
-    "constant columns": np.ones((60, 3)),
-    "one column": ROWS[:, :1],
-    "two rows": ROWS[:2],
-    "three rows": ROWS[:3],
-    "a column all missing": np.column_stack([ROWS, np.full(60, np.nan)]),
-    "nothing known": np.full((60, 2), np.nan),
-    "float32": ROWS.astype(np.float32),
-    "as large as can be": ROWS * 1e37,
-    "too small to tell apart": ROWS * 1e-300,
-    "copies": np.repeat(ROWS[:4], 15, axis=0),
-}
 
 
 @pytest.mark.parametrize("name", AWKWARD)

@@ -30,7 +30,7 @@ from ensemblage.inner._tree_growth import (
     thresholds_of_views,
 )
 from ensemblage.inner._tree_kernels import GINI
-from inner.trees import GAPS, drawn_rows, grown, stump, targets
+from inner.trees import MISSING, drawn_rows, grown, stump, targets
 from reference.inner_tree import place
 
 KINDS = ["gini", "entropy", "squared_error", "poisson"]
@@ -177,7 +177,7 @@ def test_thresholds_equal_the_slow_ones(criterion, seed):
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=15)
 def test_full_views_place_the_thresholds_of_the_tree(criterion, seed):
-    X, y, rng = drawn_rows(seed, n_rows=120, missing=GAPS)
+    X, y, rng = drawn_rows(seed, n_rows=120, missing=MISSING)
     y[0] = 1
     X += rng.normal(0, 0.3, size=X.shape).astype(np.float32)
     tree, _, _ = grown(X, y, 12, criterion)

@@ -28,10 +28,14 @@ from ensemblage.inner._tree_kernels import (
     shrunk_losses,
     views_right,
 )
-from inner.trees import GAPS, drawn_rows, grown, stump, targets
+from inner.trees import MISSING, drawn_rows, grown, stump, targets
 from reference.inner_tree import cuts_in_window, impurity, memberships, predict, weakest_links
 
 CRITERIA = {"gini": GINI, "entropy": ENTROPY, "squared_error": SQUARED, "poisson": POISSON}
+
+
+X = np.array([[0.0], [1.0], [1.5], [5.0], [np.nan]], dtype=np.float32)
+STRENGTHS = np.array([0.0, 3.0])
 
 
 def numbers(*values):
@@ -208,9 +212,6 @@ def test_no_draw_is_lost_on_the_way(seed):
     assert (total == counts).all()
 
 
-X = np.array([[0.0], [1.0], [1.5], [5.0], [np.nan]], dtype=np.float32)
-
-
 def soft(tree, rng, n_views=5):
     """Spread the thresholds of a tree."""
     spread = rng.integers(-2, 3, size=(len(tree.left), n_views))
@@ -264,16 +265,13 @@ def test_memberships_equal_the_slow_ones_and_add_up_to_one(seed):
 @given(st.integers(0, 10_000))
 @settings(max_examples=20)
 def test_equal_thresholds_are_scikit_learns_tree(seed):
-    rows, y, _ = drawn_rows(seed, missing=GAPS)
+    rows, y, _ = drawn_rows(seed, missing=MISSING)
     tree, _, theirs = grown(rows, y, leaves=6)
     tree = tree._replace(thresholds=np.repeat(tree.thresholds, 4, axis=1))
     sums = node_sums(tree, rows, targets(y, n_classes=3))[:, np.unique(y)]
     values = sums / sums.sum(axis=1, keepdims=True)
     assert (values == theirs.value[:, 0]).all()
     assert (predict_soft(tree, rows, values) == theirs.predict(rows).reshape(len(rows), -1)).all()
-
-
-STRENGTHS = np.array([0.0, 3.0])
 
 
 def test_shrunk_losses_by_hand():

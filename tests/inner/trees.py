@@ -8,7 +8,7 @@ from sklearn.utils.fixes import parse_version
 from ensemblage.inner import RowTargets, SoftTree
 
 # before 1.9 scikit-learn's trees take second-best cuts, and miscount rows, where values are missing
-GAPS = 0.1 if parse_version(sklearn.__version__) >= parse_version("1.9") else 0.0
+MISSING = 0.1 if parse_version(sklearn.__version__) >= parse_version("1.9") else 0.0
 
 
 def targets(y, weights=None, n_classes=0):
