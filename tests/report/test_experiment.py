@@ -9,7 +9,7 @@ from ensemblage.report._experiment import (
     experiment_page,
     result_blocks,
 )
-from ensemblage.studies import TableDocument
+from ensemblage.studies import ResultTable
 from report.documents import entry, experiment, large_experiment, small_table, table
 
 SCORES = [[0.9, 0.5, 0.1]] * 4
@@ -33,7 +33,7 @@ def test_ties_and_the_librarys_methods_are_marked():
 
 
 def blocks(shown):
-    return result_blocks(msgspec.convert(shown, TableDocument), ("row", "column"))
+    return result_blocks(msgspec.convert(shown, ResultTable), ("row", "column"))
 
 
 def kinds(shown):

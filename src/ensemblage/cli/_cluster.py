@@ -25,6 +25,7 @@ from ensemblage.cli._console import (
     write_page,
 )
 from ensemblage.cli._options import (
+    DataFile,
     Debug,
     Drop,
     Jobs,
@@ -54,14 +55,7 @@ SCORES = {
 
 @guarded
 def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            show_default=False,
-            help="A CSV, TSV, ARFF, Parquet or Excel file, or `-` for CSV from standard input.",
-        ),
-    ],
+    data: DataFile,
     *,
     clusters: Annotated[
         int | None,

@@ -8,6 +8,7 @@ import csv
 import functools
 import gc
 import io
+import re
 import signal
 import sys
 import threading
@@ -39,28 +40,31 @@ PLAIN_MARKS = str.maketrans("\N{EN DASH}\N{MINUS SIGN}", "--")
 # By name: importing them would import scikit-learn before --help can answer.
 USAGE_ERRORS = frozenset({"ExperimentFileError", "TargetNotGivenError", "UnknownMethodError"})
 # The library speaks of its parameters and functions, a command of its options and its like.
+# `name` becomes --name but for these.
 IN_COMMANDS = {
-    "`target`": "--target",
-    "`source_column`": "--source",
-    "`new_sources`": "--new-sources",
-    "`n_clusters`": "--clusters",
-    "`methods`": "--method",
-    "`n_repeats`": "--repeats",
-    "`n_splits`": "--folds",
-    "`quick`": "--quick",
-    "`measure`": "--measure",
-    "`task`": "--task",
-    "`row`": "--row",
-    "`data_dir`": "--data-dir",
-    "`drop`": "--drop",
-    "`draw`": "--rows",
-    "`method`": "--method",
-    "`decimal`": "--read decimal=MARK",
-    "`dates`": "--read dates=ORDER",
-    "`encoding`": "--read encoding=NAME",
-    "`sheet`": "--read sheet=NAME",
-    "`list_datasets()`": "`ensemblage datasets`",
-    "`save()`": "`ensemblage fit`",
+    "source_column": "--source",
+    "n_clusters": "--clusters",
+    "methods": "--method",
+    "n_repeats": "--repeats",
+    "n_splits": "--folds",
+    "draw": "--rows",
+    "decimal": "--read decimal=MARK",
+    "dates": "--read dates=ORDER",
+    "encoding": "--read encoding=NAME",
+    "sheet": "--read sheet=NAME",
+    "list_datasets()": "`ensemblage datasets`",
+    "save()": "`ensemblage fit`",
+}
+SAME_NAMES = {
+    "target",
+    "new_sources",
+    "quick",
+    "measure",
+    "task",
+    "row",
+    "data_dir",
+    "drop",
+    "method",
 }
 
 # How often a program that reads standard error hears of progress, in seconds.
@@ -92,9 +96,13 @@ def note(text: str) -> None:
 
 def as_command(text: str) -> str:
     """Put options in the place of the parameters that a message of the library names."""
-    for parameter, option in IN_COMMANDS.items():
-        text = text.replace(parameter, option)
-    return text
+
+    def option(match: re.Match[str]) -> str:
+        name = match[1]
+        own = f"--{name.replace('_', '-')}" if name in SAME_NAMES else match[0]
+        return IN_COMMANDS.get(name, own)
+
+    return re.sub(r"`([\w()]+)`", option, text)
 
 
 def shortened(text: str, width: int = 160) -> str:

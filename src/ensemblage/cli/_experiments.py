@@ -211,7 +211,7 @@ def _document(
     tables: Sequence[ResultTable],
     options: RunOptions,
 ) -> RunDocument:
-    from ensemblage.studies import CellCounts, RunDocument, TableDocument
+    from ensemblage.studies import CellCounts, RunDocument
 
     cells = CellCounts.of(results, len(experiment.cells))
     return RunDocument(
@@ -220,7 +220,7 @@ def _document(
         scale=options.scale,
         seed=options.seed,
         cells=cells,
-        tables=[TableDocument.of(table) for table in tables],
+        tables=list(tables),
         results=str(options.results),
         report=None if options.report is None else str(options.report),
         finished=cells.done == cells.total,

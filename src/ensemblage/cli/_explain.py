@@ -23,6 +23,7 @@ from ensemblage.cli._options import (
     PAGES,
     Debug,
     Json,
+    ModelFile,
     Read,
     Report,
     UnusedJobs,
@@ -40,9 +41,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 @guarded
 def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL.skops", show_default=False, help="A saved model.")
-    ],
+    model: ModelFile,
     data: Annotated[
         str | None,
         typer.Argument(

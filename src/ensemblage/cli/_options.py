@@ -106,6 +106,16 @@ def read_options(options: list[str] | None) -> ReadOptions | None:
         raise typer.BadParameter(str(error)) from None
 
 
+DataFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", show_default=False,
+        help="A CSV, TSV, ARFF, Parquet or Excel file, or `-` for CSV from standard input.",
+    ),
+]  # fmt: skip
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL.skops", show_default=False, help="A saved model.")
+]
 Target = Annotated[
     str | None,
     typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict."),

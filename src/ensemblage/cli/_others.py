@@ -23,6 +23,7 @@ from ensemblage.cli._console import (
 from ensemblage.cli._options import (
     METHOD_NAMES,
     DataDir,
+    DataFile,
     Debug,
     Drop,
     Folds,
@@ -45,14 +46,7 @@ if TYPE_CHECKING:
 
 @guarded
 def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            show_default=False,
-            help="A CSV, TSV, ARFF, Parquet or Excel file, or `-` for CSV from standard input.",
-        ),
-    ],
+    data: DataFile,
     *,
     source: Annotated[
         str,

@@ -23,7 +23,15 @@ from ensemblage.cli._console import (
     say,
     show_json,
 )
-from ensemblage.cli._options import Debug, Json, Read, UnusedJobs, UnusedSeed, read_options
+from ensemblage.cli._options import (
+    Debug,
+    Json,
+    ModelFile,
+    Read,
+    UnusedJobs,
+    UnusedSeed,
+    read_options,
+)
 
 if TYPE_CHECKING:
     from ensemblage.evaluation import Predictions
@@ -35,9 +43,7 @@ LITTLE = 2**24
 
 @guarded
 def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL.skops", show_default=False, help="A saved model.")
-    ],
+    model: ModelFile,
     data: Annotated[
         str,
         typer.Argument(

@@ -22,7 +22,7 @@ from ensemblage._core import (
 from ensemblage.evaluation import compare_methods
 from ensemblage.report._blocks import Bar, BarsBlock, Block, Page, RanksBlock, Section
 from ensemblage.report._data import datasets_section
-from ensemblage.studies import RowDocument, RunDocument, TableDocument, entry_notes
+from ensemblage.studies import ResultRow, ResultTable, RunDocument, entry_notes
 
 OWN = "declared"
 """Scale of a user's own study: datasets by methods, without a paper."""
@@ -73,15 +73,15 @@ def critical_difference_figure(
 class Layout(NamedTuple):
     """A table's entries by row and column, what these are called, and digits that fit them."""
 
-    table: TableDocument
+    table: ResultTable
     heads: tuple[str, str]
-    grid: dict[str, dict[str, RowDocument]]
+    grid: dict[str, dict[str, ResultRow]]
     columns: list[str]
     digits: int
     has_paper: bool
 
 
-def result_blocks(table: TableDocument, heads: tuple[str, str]) -> list[Block]:
+def result_blocks(table: ResultTable, heads: tuple[str, str]) -> list[Block]:
     """Show a table; what would be too large to look at is left to the list of its entries."""
     shown = _layout(table, heads)
     blocks: list[Block] = []
@@ -96,8 +96,8 @@ def result_blocks(table: TableDocument, heads: tuple[str, str]) -> list[Block]:
     return [*blocks, notes] if notes else blocks
 
 
-def _layout(table: TableDocument, heads: tuple[str, str]) -> Layout:
-    grid: dict[str, dict[str, RowDocument]] = {}
+def _layout(table: ResultTable, heads: tuple[str, str]) -> Layout:
+    grid: dict[str, dict[str, ResultRow]] = {}
     for row in table.rows:
         grid.setdefault(row.row, {})[row.column] = row
     columns = list(dict.fromkeys(row.column for row in table.rows))
@@ -200,7 +200,7 @@ def _entries(shown: Layout) -> TableBlock:
     )  # fmt: skip
 
 
-def _ours(row: RowDocument, digits: int) -> Field:
+def _ours(row: ResultRow, digits: int) -> Field:
     return number_field(row.ours, digits, row.standard_error)
 
 
@@ -233,7 +233,7 @@ def experiment_page(document: RunDocument) -> Page:
     return Page(document.title, document.experiment, _summary(document, tables), facts, sections)
 
 
-def _summary(document: RunDocument, tables: Sequence[TableDocument]) -> list[str]:
+def _summary(document: RunDocument, tables: Sequence[ResultTable]) -> list[str]:
     cells = document.cells
     sentences = [] if tables else ["Nothing has been computed yet."]
     if tables:

@@ -21,10 +21,8 @@ from ._documents import Prototype as Prototype
 from ._documents import Residuals as Residuals
 from ._documents import ResultRow as ResultRow
 from ._documents import ResultTable as ResultTable
-from ._documents import RowDocument as RowDocument
 from ._documents import RunDocument as RunDocument
 from ._documents import SummaryRow as SummaryRow
-from ._documents import TableDocument as TableDocument
 from ._documents import TrainingDocument as TrainingDocument
 from ._experiment import Cell as Cell
 from ._experiment import CellResult as CellResult

@@ -34,32 +34,7 @@ def audit(
     n_jobs: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> AuditDocument:
-    """Audit a method on a dataset with sources.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        With ``sources``.
-    method : str, default="boosting"
-        The name of a method that gives probabilities; it does not see the source.
-    n_splits : int, default=5
-        Ordinary folds.
-    seed : int, default=0
-        Folds and fits derive from it.
-    n_jobs : int, default=None
-        Processes, as in joblib; the figures are the same for any number.
-    progress : callable, default=None
-        Called as ``progress(done, total)`` at the start and after each fit.
-
-    Returns
-    -------
-    AuditDocument
-        Figures and sentences.
-
-    See Also
-    --------
-    ensemblage.sources.source_audit : The same for any classifier.
-    """
+    """Audit a method that gives probabilities; it does not see the source."""
     if not dataset.classes:
         raise ValueError(
             f"An audit is of classes, and {dataset.target!r} holds numbers: `compare` with "

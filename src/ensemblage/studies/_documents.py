@@ -8,7 +8,7 @@ from inspect import formatannotation
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, cast, get_type_hints
 
 from msgspec import Meta, Struct, defstruct
-from msgspec.structs import asdict, fields
+from msgspec.structs import asdict, fields, force_setattr
 
 from ensemblage.datasets import DataSummary
 from ensemblage.evaluation import DECIDING, MEASURES, TASKS, Measure, SourceResiduals, TaskName
@@ -95,12 +95,18 @@ class ResultRow(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="Whether it is of a row of means over other rows, not of a dataset."),
     ] = False
 
-    @property
-    def difference(self) -> float | None:  # numpydoc ignore=RT01
-        """Ours less the paper's, where both are there and can be compared."""
-        if self.paper is None or self.ours is None or not self.comparable:
-            return None
-        return self.ours - self.paper
+    difference: Annotated[
+        float | None,
+        Meta(
+            description="Ours less the paper's; null where one is missing or they cannot be "
+            "compared."
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Compute the difference."""
+        known = self.paper is not None and self.ours is not None and self.comparable
+        force_setattr(self, "difference", self.ours - self.paper if known else None)  # type: ignore[operator]
 
 
 @documented
@@ -149,32 +155,6 @@ class CellCounts(Struct, frozen=True, forbid_unknown_fields=True):
         return cls(total, len(results), sum(bool(each.error) for each in results))
 
 
-class RowDocument(ResultRow, frozen=True, kw_only=True):
-    """An entry as JSON shows it."""
-
-    difference: Annotated[
-        float | None,
-        Meta(
-            description="Ours less the paper's; null where one is missing or they cannot be "
-            "compared."
-        ),
-    ]
-
-
-class TableDocument(ResultTable, frozen=True, kw_only=True):
-    """A table as JSON shows it."""
-
-    rows: Annotated[
-        Sequence[RowDocument], Meta(description="The entries, in the order in which to read them.")
-    ]
-
-    @classmethod
-    def of(cls, table: ResultTable) -> TableDocument:
-        """Add the differences."""
-        rows = [RowDocument(**asdict(row), difference=row.difference) for row in table.rows]
-        return cls(**(asdict(table) | {"rows": rows}))
-
-
 class RunDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What ``run`` and ``reproduce`` print with ``--json``, and what their page shows."""
 
@@ -189,7 +169,7 @@ class RunDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ]
     seed: Annotated[Count, Meta(description="The seed.")]
     cells: CellCounts
-    tables: list[TableDocument]
+    tables: list[ResultTable]
     results: Annotated[str | None, Meta(description="The SQLite file with the cells.")]
     report: Annotated[str | None, Meta(description="The HTML report; null if none was asked for.")]
     finished: Annotated[bool, Meta(description="Whether all cells have a result.")]

@@ -23,16 +23,9 @@ Plain: TypeAlias = str | int | float | bool | list["Plain"] | dict[str, "Plain"]
 class Cell:
     """One thing to compute: the same key means the same values, wherever it runs.
 
-    Parameters
-    ----------
-    experiment : str
-        Name of the experiment.
-    params : mapping of str to a plain value
-        What distinguishes the cell: dataset, method, its parameters, repeat, the user's seed.
-    version : int
-        Of the method and its protocol: a change that alters values raises it.
-    data : str
-        Hash of the dataset's content; empty where the parameters determine the data.
+    ``params`` tell it from other cells: dataset, method, its parameters, repeat, the user's seed. A
+    change of the method or its protocol that alters values raises ``version``. ``data`` is a hash
+    of the dataset's content, empty where the parameters determine the data.
     """
 
     experiment: str
@@ -56,19 +49,7 @@ class Cell:
 @set_module("ensemblage.studies")
 @dataclass(frozen=True)
 class CellResult:
-    """What became of a cell.
-
-    Parameters
-    ----------
-    cell : Cell
-        The cell.
-    values : mapping of str to a plain value
-        What it computed; empty if it failed.
-    seconds : float
-        How long that took.
-    error : str
-        The error's type and text; empty if there was none.
-    """
+    """What became of a cell: its values, or the type and text of an error, and how long it took."""
 
     cell: Cell
     values: Mapping[str, Plain]
@@ -79,28 +60,13 @@ class CellResult:
 @set_module("ensemblage.studies")
 @dataclass(frozen=True)
 class Experiment:
-    """Cells to compute and what to make of them.
+    """Cells to compute, first what makes a useful table early, and what to make of them.
 
-    Parameters
-    ----------
-    name, title : str
-        What it is called, and what it shows.
-    cells : sequence of Cell
-        In the order in which to compute them: first what makes a useful table early.
-    compute : callable
-        ``compute(cell, data_dir)`` gives the cell's values, a dict of plain values. A
-        module-level function, since it runs in other processes.
-    summarise : callable
-        ``summarise(results)`` makes the tables (one or more) of whatever results there
-        are so far.
-    data_dir : str or None
-        A folder of CSV files, see :func:`ensemblage.datasets.load_dataset`; where the data lies
-        does not change what a cell gives.
-    data : tuple of DataSummary
-        What the datasets hold, where that is known.
-    cost : callable or None
-        ``cost(params)`` guesses how long a cell takes, to tell the time left; only how cells
-        compare means something. None takes all for alike.
+    ``compute(cell, data_dir)`` gives a cell's values, a dict of plain values; it is a module-level
+    function, since it runs in other processes. ``summarise(results)`` makes tables of whatever
+    results there are so far. Where the data lies does not change what a cell gives.
+    ``cost(params)`` guesses how long a cell takes, to tell the time left; only how cells compare
+    means something, and None takes all for alike.
     """
 
     name: str

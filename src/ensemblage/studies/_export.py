@@ -18,13 +18,7 @@ FORMATS = (".csv", ".parquet")
 
 
 def check_export(path: str | PathLike[str]) -> None:
-    """Refuse a file that results could not be exported to, before any work is done.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Must end in ``.csv`` or ``.parquet``; the latter needs pyarrow.
-    """
+    """Refuse a file that results could not be exported to, before any work is done."""
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
         raise ValueError(f"The export {path} must end in .csv or .parquet, not in {ending!r}.")
@@ -58,20 +52,10 @@ def export_results(
 def result_columns(
     results: Sequence[CellResult], *, provenance: bool = False
 ) -> dict[str, list[Any]]:
-    """Lay results out as columns.
+    """Lay results out as columns ``experiment``, ``params.NAME``, ``values.NAME`` and ``error``.
 
-    Parameters
-    ----------
-    results : sequence of CellResult
-        The cells.
-    provenance : bool, default=False
-        Whether to add key, data and seconds.
-
-    Returns
-    -------
-    dict of str to list
-        ``experiment``, ``params.NAME`` and ``values.NAME`` in the order in which names first
-        occur, ``error``; None where a cell has no such entry, lists and dicts as JSON.
+    Names are in the order in which they first occur; None where a cell has no such entry, lists
+    and dicts as JSON.
     """
     columns: dict[str, list[Any]] = {"experiment": [each.cell.experiment for each in results]}
     columns |= _spread("params", [each.cell.params for each in results])

@@ -34,20 +34,10 @@ from ensemblage.persistence import SavedModel
 class NewRows(NamedTuple):
     """New rows as a model takes them.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_rows, n_columns)
-        The values in the model's order of columns; an array as ``read_rows`` gives them.
-    table : Table
-        All columns of the file.
-    notes : tuple of str
-        What a reader should know: how the file was read, which columns were not looked at, and
-        what in them the model has not seen in training.
-    kept : mapping of str to list of str or None
-        The columns asked for by ``keep``, as texts; None where a value is missing.
-    sources : ndarray of shape (n_rows,) or None
-        Where the rows come from, None where a row does not tell; None if the model does not ask,
-        or the file does not tell.
+    ``X`` has the model's order of columns, an array as ``read_rows`` gives it; ``table`` is all of
+    the file. Notes tell how it was read, which columns were ignored, and what in them the model has
+    not seen in training. ``kept`` are the columns asked for, as texts. ``sources`` of shape
+    (n_rows,) are None if the model does not ask for them, or the file has none.
     """
 
     X: Any
@@ -64,44 +54,12 @@ def read_rows(
     options: ReadOptions | None = None,
     keep: Sequence[str] = (),
 ) -> NewRows:
-    r"""Read new rows for a model.
+    """Read new rows for a model.
 
     Columns are matched by name and read with the model's kinds: words stay words, and dates are
     dates, however the new file is written. The target may be there or not, and so may the column
     of sources and columns that were left out in training. Any other column that the model does
     not know is an error.
-
-    Parameters
-    ----------
-    saved : SavedModel
-        The model, as ``load`` gives it.
-    path : str or path-like
-        A file that ``read_table`` reads, or ``-`` for standard input.
-    options : ReadOptions, default=None
-        How to read the file, where it is not to be found out.
-    keep : sequence of str, default=()
-        Columns to give as they are written; the model need not know them.
-
-    Returns
-    -------
-    NewRows
-        The rows in the model's order of columns, the whole table, and notes.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from ensemblage.persistence import SavedModel
-    >>> from ensemblage.studies import read_rows
-    >>> saved = SavedModel(None, ("size", "job"), ("numeric", "categorical"), ignored=("id",))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "new.csv"
-    ...     _ = path.write_text("id;job;size\n7;cook;1,5\n8;smith;2,5\n")
-    ...     rows = read_rows(saved, path)
-    >>> rows.X.tolist()
-    [[1.5, 'cook'], [2.5, 'smith']]
-    >>> rows.notes[-1]
-    "Not looked at, as in training: 'id'."
     """
     rows = open_rows(saved, path, options=options, keep=keep, whole=True)
     (new,) = rows

@@ -28,18 +28,7 @@ Write = Callable[[NewRows, Predictions], None]
 class PredictedFile:
     """What was predicted of a file, without the predictions.
 
-    Parameters
-    ----------
-    n_rows : int
-        The number of rows.
-    classes : tuple of str
-        The model's classes; empty if it predicts numbers.
-    has_probabilities : bool
-        Whether the model gives the probability of each class.
-    notes : tuple of str
-        How the file was read, and what in it is new to the model.
-    agreement : str or None
-        How well predictions agree with the target; None if it is not there.
+    ``agreement`` tells how well predictions agree with the target; None if it is not there.
     """
 
     n_rows: int

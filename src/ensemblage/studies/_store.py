@@ -214,24 +214,9 @@ class ResultStore:
 
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Plain]:
-    """Turn values into what JSON holds; refuse what it does not.
+    """Turn values into what JSON holds, NumPy's scalars and arrays into Python's; refuse the rest.
 
-    Parameters
-    ----------
-    values : mapping of str to object
-        Strings, numbers, booleans, None, lists and dicts of these; NumPy's scalars and arrays
-        become Python's. NaN and infinity are refused: None says that there is no number.
-
-    Returns
-    -------
-    dict
-        Equal to what comes back from a store.
-
-    Examples
-    --------
-    >>> from ensemblage.studies import plain_values
-    >>> plain_values({"folds": (0.5, 1), "loss": None})
-    {'folds': [0.5, 1], 'loss': None}
+    NaN and infinity are refused too: None says that there is no number.
     """
     plain = _plain(values, "values")
     if not isinstance(plain, dict):

@@ -65,21 +65,21 @@ class WorkerDiedError(RuntimeError):
 
 
 @set_module("ensemblage.studies")
-class WorkerPool(Protocol):  # numpydoc ignore=PR01
+class WorkerPool(Protocol):
     """Somewhere to run calls."""
 
     @property
-    def width(self) -> int:  # numpydoc ignore=RT01
+    def width(self) -> int:
         """How many calls run at the same time."""
 
-    def submit(self, call: Callable[[], Any]) -> Future[Any]:  # numpydoc ignore=PR01,RT01
-        """Start a call."""
+    def submit(self, call: Callable[[], Any]) -> Future[Any]:
+        """Start a call without arguments."""
 
     def restart(self) -> None:
         """Replace workers after one has died."""
 
-    def close(self, *, kill: bool = False) -> None:  # numpydoc ignore=PR01
-        """End the workers, at once or after their work."""
+    def close(self, *, kill: bool = False) -> None:
+        """End the workers, in the middle of their work or after it."""
 
 
 @set_module("ensemblage.studies")
@@ -87,11 +87,6 @@ class LocalPool:
     """Worker processes on this machine, with one thread each.
 
     One worker is a process of its own too, so that a crash in it is survived.
-
-    Parameters
-    ----------
-    n_jobs : int, default=None
-        Processes; None is 1, -1 one per core, -2 one less.
     """
 
     def __init__(self, n_jobs: int | None = None) -> None:
@@ -99,18 +94,7 @@ class LocalPool:
         self._executor = self._start()
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
-        """Start a call.
-
-        Parameters
-        ----------
-        call : callable
-            Without arguments.
-
-        Returns
-        -------
-        Future
-            Its result to come.
-        """
+        """Start a call."""
         with interrupts_held():
             future: Future[Any] = self._executor.submit(call)
             return future
@@ -121,13 +105,7 @@ class LocalPool:
         self._executor = self._start()
 
     def close(self, *, kill: bool = False) -> None:
-        """End the workers.
-
-        Parameters
-        ----------
-        kill : bool, default=False
-            Whether to end them in the middle of their work.
-        """
+        """End the workers."""
         if kill:
             self._let_calls_be_taken_over()
         self._executor.shutdown(wait=True, kill_workers=kill)
@@ -310,11 +288,6 @@ class ClusterPool:
     """The workers of a Dask scheduler.
 
     A worker that dies is Dask's business: it runs the call again elsewhere, three times at most.
-
-    Parameters
-    ----------
-    scheduler : str
-        The address, as in ``tcp://host:8786``.
     """
 
     def __init__(self, scheduler: str) -> None:
@@ -323,7 +296,7 @@ class ClusterPool:
         self._threads, self._counted = 1, float("-inf")
 
     @property
-    def width(self) -> int:  # numpydoc ignore=RT01
+    def width(self) -> int:
         """Threads of all workers that are there at the moment."""
         if time.monotonic() - self._counted > COUNT_SECONDS:
             self._threads = max(1, sum(self._client.nthreads().values()))
@@ -331,18 +304,7 @@ class ClusterPool:
         return self._threads
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
-        """Start a call.
-
-        Parameters
-        ----------
-        call : callable
-            Without arguments, so that Dask looks for nothing of its own in them.
-
-        Returns
-        -------
-        Future
-            Its result to come.
-        """
+        """Start a call, without arguments, so that Dask looks for nothing of its own in them."""
         future: Future[Any] = self._executor.submit(call)
         return future
 
@@ -350,13 +312,7 @@ class ClusterPool:
         """Do nothing: Dask replaces its workers."""
 
     def close(self, *, kill: bool = False) -> None:
-        """Leave the cluster.
-
-        Parameters
-        ----------
-        kill : bool, default=False
-            Whether to cancel what is running.
-        """
+        """Leave the cluster; ``kill`` cancels what is running."""
         self._executor.shutdown(wait=not kill)
         self._client.close()
 
