@@ -10,7 +10,7 @@ import pytest
 import ensemblage
 
 ROOT = Path(__file__).parents[1]
-API_PAGES = [ROOT / "docs" / name for name in ("api.md", "api-parts.md")]
+API_PAGES = [ROOT / "docs" / "api.md"]
 PACKAGES = sorted(module.name for module in iter_modules(ensemblage.__path__) if module.ispkg)
 
 
