@@ -1,3 +1,4 @@
+from ._classifier import NETWORK_DOCS as NETWORK_DOCS
 from ._classifier import BaseBayesNet as BaseBayesNet
 from ._classifier import BayesNetClassifier as BayesNetClassifier
 from ._classifier import Estimate as Estimate
@@ -20,7 +21,6 @@ from ._layout import Box as Box
 from ._layout import NetworkDrawing as NetworkDrawing
 from ._layout import arrow_width as arrow_width
 from ._layout import draw_network as draw_network
-from ._network import NETWORK_DOCS as NETWORK_DOCS
 from ._network import BayesNetwork as BayesNetwork
 from ._score_kernels import CLASS as CLASS
 from ._score_kernels import NO_EXTRA as NO_EXTRA

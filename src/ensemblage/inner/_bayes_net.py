@@ -341,25 +341,18 @@ class InnerBayesNetClassifier(BaseBayesNet):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
+        super().__init__(
+            max_parents, search=search, criterion=criterion, init=init, order=order,
+            constraints=constraints, smoothing=smoothing, discretizer=discretizer,
+            categories=categories, missing=missing, calibration=calibration,
+            max_entries=max_entries, n_jobs=n_jobs,
+        )  # fmt: skip
         self.n_views = n_views
         self.view_size = view_size
         self.replace = replace
         self.tables = tables
         self.combine = combine
         self.arc_confidence = arc_confidence
-        self.max_parents = max_parents
-        self.search = search
-        self.criterion = criterion
-        self.init = init
-        self.order = order
-        self.constraints = constraints
-        self.smoothing = smoothing
-        self.discretizer = discretizer
-        self.categories = categories
-        self.missing = missing
-        self.calibration = calibration
-        self.max_entries = max_entries
-        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _plan(self, training: Training, sample: Sample) -> tuple[Score, Estimate, list[Score]]:
