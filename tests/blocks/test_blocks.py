@@ -78,7 +78,7 @@ def sizes(block):
     return block.start, block.rows.shape, block.weights.sum(), block.state
 
 
-def test_kernels_of_carries_read_no_rows(tmp_path):
+def test_kernels_of_states_read_no_rows(tmp_path):
     np.save(tmp_path / "rows.npy", np.ones((5, 3)))
     source = NpyBlocks(tmp_path / "rows.npy", block_rows=2)
     (tmp_path / "rows.npy").unlink()

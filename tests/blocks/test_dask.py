@@ -44,7 +44,7 @@ def test_pages_are_used_again_where_a_worker_would_give_them_back():
 ROW_STATE = np.dtype([("label", np.int32), ("bound", np.float64)])
 
 
-def test_carries_of_any_shape_and_dtype_come_back(tmp_path):
+def test_states_of_any_shape_and_dtype_come_back(tmp_path):
     carries = [
         np.arange(6, dtype=np.float32).reshape(2, 3).T,
         np.zeros((4, 0)),

@@ -120,19 +120,19 @@ def count_up(block: Block):
     return before + 1, (block.start, block.weights.sum(), len(block.rows))
 
 
-def test_blocks_come_in_order_and_carries_stay(client):
+def test_blocks_come_in_order_and_states_stay(client):
     X, weights = blobs(3000), np.arange(3000.0)
     sources = MemoryBlocks(X, block_rows=BLOCK), DaskBlocks(da.from_array(X), block_rows=BLOCK)
     for chosen in (np.arange(3000), np.arange(0, 3000, 7)):
         here, there = (source.begin(weights).select(chosen) for source in sources)
         for _ in range(2):
             assert list(here.map_with_state(count_up)) == list(there.map_with_state(count_up))
-        assert here.reduce(count_carries) == there.reduce(count_carries) == (2 * len(chosen),)
+        assert here.reduce(count_states) == there.reduce(count_states) == (2 * len(chosen),)
         there.reset()
         assert list(there.map(lambda block: block.state)) == [None] * -(-len(chosen) // BLOCK)
 
 
-def count_carries(block: Block):
+def count_states(block: Block):
     return (int(block.state.sum()),)
 
 
@@ -231,7 +231,7 @@ def test_no_worker_is_left_with_more_than_its_share(holders, n_threads):
     assert all(to != holder for to, holder in zip(moves, holders, strict=True))
 
 
-def test_rows_of_one_worker_are_spread_over_all(client):
+def test_rows_of_one_worker_are_distributed_to_all(client):
     first = next(iter(client.nthreads()))
     there = client.persist(da.from_array(blobs(), chunks=1024), workers=[first])
     source = DaskBlocks(there, block_rows=BLOCK)

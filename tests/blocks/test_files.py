@@ -27,7 +27,7 @@ def count_up(block, width):
 
 
 @given(st.integers(1, 60), st.integers(1, 20), st.lists(st.integers(1, 4), min_size=1, max_size=4))
-def test_carries_come_back_as_they_were(tmp_path_factory, n_rows, block_rows, widths):
+def test_states_come_back_as_they_were(tmp_path_factory, n_rows, block_rows, widths):
     folder = tmp_path_factory.mktemp("rows")
     X = np.arange(2.0 * n_rows).reshape(n_rows, 2)
     np.save(folder / "rows.npy", X)

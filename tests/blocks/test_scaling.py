@@ -9,7 +9,7 @@ from ensemblage.inner import InnerKMeans
 
 
 @given(arrays(np.float32, (9, 2), elements=st.floats(-1024, 1024, width=32)), st.integers(1, 10))
-def test_the_extent_is_that_of_all_rows(rows, block_rows):
+def test_the_range_is_that_of_all_rows(rows, block_rows):
     extent = column_range(MemoryBlocks(rows, block_rows=block_rows))
     np.testing.assert_array_equal(extent.lowest, rows.min(axis=0))
     np.testing.assert_array_equal(extent.highest, rows.max(axis=0))

@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from ensemblage._core import guarded_fit, run_tasks, threads_for
+from ensemblage._core import guarded_fit, limit_blas_threads, run_tasks
 from ensemblage.strata import StrataEnsembleClassifier
 
 BIG = np.zeros((200_000, 2))
@@ -63,16 +63,16 @@ def test_members_are_too():
 
 
 def test_an_error_gives_the_threads_back():
-    with pytest.raises(ZeroDivisionError), threads_for(BIG[:5]):
+    with pytest.raises(ZeroDivisionError), limit_blas_threads(BIG[:5]):
         1 / 0  # noqa: B018
     assert n_threads() == {2}
 
 
 @pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, pl.DataFrame], ids=lambda f: f.__name__)
 def test_tables_of_any_kind(make):
-    with threads_for(make(BIG[:10])):
+    with limit_blas_threads(make(BIG[:10])):
         assert n_threads() == {1}
-    with threads_for(make(BIG)):
+    with limit_blas_threads(make(BIG)):
         assert n_threads() == {2}
 
 
@@ -82,7 +82,7 @@ def test_tables_of_any_kind(make):
     ids=["none", "path", "list", "vector", "dask"],
 )
 def test_what_has_no_known_shape_is_not_small(X):
-    with threads_for(X):
+    with limit_blas_threads(X):
         assert n_threads() == {2}
 
 

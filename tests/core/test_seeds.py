@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from ensemblage._core import Blueprint, draw_seeds, set_seed, spread_seeds
+from ensemblage._core import EstimatorTemplate, draw_seeds, draw_seeds_each, set_seed
 
 
 def test_seeds_are_distinct_repeatable_and_fit_scikit_learn():
@@ -42,7 +42,7 @@ def test_nested_random_states_are_all_set():
 
 
 def test_spreading_seeds_is_drawing_from_each():
-    assert spread_seeds([3, 8], [2, 4]) == [draw_seeds(3, 2), draw_seeds(8, 4)]
+    assert draw_seeds_each([3, 8], [2, 4]) == [draw_seeds(3, 2), draw_seeds(8, 4)]
 
 
 ESTIMATORS = [
@@ -60,7 +60,7 @@ def through_a_pickle(blueprint):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
 def test_a_copy_is_a_clone_with_seeds(estimator):
-    blueprint = Blueprint(estimator)
+    blueprint = EstimatorTemplate(estimator)
     built = blueprint.build(draw_seeds(7, blueprint.n_seeds))
     assert type(built) is type(estimator)
     assert repr(built.get_params()) == repr(set_seed(clone(estimator), 7).get_params())
@@ -70,7 +70,7 @@ def test_a_copy_is_a_clone_with_seeds(estimator):
 
 def test_copies_share_nothing_and_the_original_stays_as_it_is():
     estimator = make_pipeline(StandardScaler(), SVC(class_weight={0: 1.0, 1: 2.0}, random_state=3))
-    blueprint = Blueprint(estimator)
+    blueprint = EstimatorTemplate(estimator)
     first, second = blueprint.build([1]), blueprint.build([2])
     first.fit([[0.0], [1.0]], [0, 1])
     first[-1].class_weight[0] = 9.0
@@ -82,9 +82,9 @@ def test_copies_share_nothing_and_the_original_stays_as_it_is():
 
 def test_what_clones_share_is_shared():
     scaler = FrozenEstimator(StandardScaler().fit([[0.0], [2.0]]))
-    built = Blueprint(make_pipeline(scaler, SVC())).build([1])
+    built = EstimatorTemplate(make_pipeline(scaler, SVC())).build([1])
     assert built[0] is clone(scaler) is scaler
-    again = through_a_pickle(Blueprint(make_pipeline(scaler, SVC())))
+    again = through_a_pickle(EstimatorTemplate(make_pipeline(scaler, SVC())))
     assert again.build([1])[0] is again.build([2])[0]
 
 
@@ -92,15 +92,15 @@ def test_what_clones_share_is_shared():
 def test_callbacks_are_shared():
     watched = LogisticRegression()
     watched._skl_callbacks = [object()]
-    assert Blueprint(watched).build([1])._skl_callbacks is watched._skl_callbacks
+    assert EstimatorTemplate(watched).build([1])._skl_callbacks is watched._skl_callbacks
 
 
 def test_a_wrong_number_of_seeds_is_refused():
     with pytest.raises(ValueError, match="zip"):
-        Blueprint(SVC()).build([1, 2])
+        EstimatorTemplate(SVC()).build([1, 2])
 
 
 def test_seeds_drawn_together_are_those_drawn_one_by_one():
-    assert spread_seeds([3, 2**31 - 1, 3], [2, 1, 0]) == [
+    assert draw_seeds_each([3, 2**31 - 1, 3], [2, 1, 0]) == [
         draw_seeds(3, 2), draw_seeds(2**31 - 1, 1), [],
     ]  # fmt: skip

@@ -9,13 +9,13 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import AdaBoostClassifier
 
 from ensemblage._core import (
-    are_usual,
     as_numbers,
     read_weights,
     refuse_dates,
     refuse_infinite,
     refuse_overflow,
     short_weights,
+    squares_are_finite,
     validate_numbers,
 )
 from ensemblage.bayes import BayesNetClassifier, MDLPDiscretizer
@@ -78,9 +78,9 @@ def test_infinite_predictions_are_refused():
 
 
 def test_usual_values():
-    assert are_usual(np.array([-1e149, 1e149]))
-    assert not are_usual(np.array([np.nan]))
-    assert not are_usual(np.array([1e151]))
+    assert squares_are_finite(np.array([-1e149, 1e149]))
+    assert not squares_are_finite(np.array([np.nan]))
+    assert not squares_are_finite(np.array([1e151]))
 
 
 X, Y = load_iris(return_X_y=True)

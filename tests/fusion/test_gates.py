@@ -40,7 +40,7 @@ def test_a_gate_keeps_probabilities_and_ignores_a_common_offset(seed, temperatur
     np.testing.assert_allclose(gate_rule(outputs, affinity - 1e4, temperature), fused)
 
 
-def test_a_cold_gate_listens_to_one_member_and_a_hot_one_to_all():
+def test_a_cold_gate_weights_one_member_and_a_hot_one_all():
     outputs, affinity = random_outputs(0), near(0)
     closest = affinity.argmax(axis=1)
     cold = gate_rule(outputs, affinity, 1e-6)
@@ -81,7 +81,7 @@ def test_a_gate_takes_the_temperature_of_least_log_loss():
     assert found == min(2.0 ** np.arange(-1, 9), key=loss)
 
 
-def test_the_gates_weights_are_told_row_by_row():
+def test_the_gates_weights_differ_by_row():
     outputs = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
     gate = AffinityGate(2.0).fit(None, np.array([0]))
     odds = FusionContext(affinity=np.log([[0.2, 0.8]]))
@@ -99,7 +99,7 @@ def made(seed, n_rows=300):
     return outputs, y, FusionContext(affinity=near, strata=half)
 
 
-def test_each_row_listens_to_its_own_member_and_knows_its_spread():
+def test_each_row_weights_its_own_member_and_has_its_variance():
     outputs, y, rows = made(0)
     gate = AffinityGate().fit(outputs, y, rows, numeric=True)
     mean, variance = gate.combine(outputs, rows).T
@@ -123,7 +123,7 @@ def test_no_other_temperature_has_a_better_log_score(seed):
     assert best >= max(others) - 1e-9
 
 
-def test_parts_learn_as_if_alone():
+def test_subsets_learn_as_if_alone():
     outputs, y, rows = made(1)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     parts = [np.arange(0, 200), np.arange(100, 300)]
@@ -157,13 +157,13 @@ GATE = SoftmaxGate.from_coefficients(np.array([[1.0], [0.0]]), np.array([np.log(
 ROW = FusionContext(X=np.array([[np.log(2)]]))
 
 
-def test_by_hand():
+def test_a_softmax_gate_by_hand():
     outputs = np.array([[[1.0, 0.0]], [[0.5, 0.5]]])
     np.testing.assert_allclose(GATE.row_weights(outputs, ROW), [[0.8, 0.2]])
     np.testing.assert_allclose(GATE.combine(outputs, ROW), [[0.9, 0.1]])
 
 
-def test_it_needs_the_rows_and_learns_nothing():
+def test_a_softmax_gate_needs_the_rows_and_learns_nothing():
     assert GATE.needs == {"X"}
     assert not GATE.requires_fit()
     assert clone(GATE) is GATE
@@ -204,7 +204,7 @@ def test_shares_of_a_row_by_hand():
     np.testing.assert_allclose(fusion.combine(outputs, odds), by_hand)
 
 
-def test_the_pool_may_need_rows_but_is_told_no_affinity():
+def test_the_pool_may_need_rows_but_gets_no_affinity():
     fusion = AnchoredGate(AffinityGate(1.0), LocalCompetence(2))
     assert fusion.needs == {"affinity", "X"}
     outputs, context = random_outputs(1, n_samples=6), near_context(1, 2, 6)
@@ -213,7 +213,7 @@ def test_the_pool_may_need_rows_but_is_told_no_affinity():
     np.testing.assert_allclose(product.combine(outputs, context).sum(axis=1), 1)
 
 
-def test_accuracies_by_hand():
+def test_local_accuracies_by_hand():
     right = np.array([[1, 1, 0], [0, 0, 0]], dtype=bool)
     near = np.array([[0, 1], [1, 2]])
     np.testing.assert_allclose(local_accuracies(right, near), [[2.5 / 3, 0.5 / 3], [0.5, 0.5 / 3]])

@@ -26,7 +26,7 @@ def test_a_log_pool_of_equal_members_is_that_member():
     np.testing.assert_allclose(pool.member_weights(2), 0.5, atol=1e-3)
 
 
-def test_a_log_pool_finds_who_knows_and_mixes_decisions_with_probabilities():
+def test_a_log_linear_pool_weights_the_best_member_and_mixes_decisions_with_probabilities():
     rng = np.random.default_rng(4)
     y = rng.integers(0, 3, 600)
     decisions = 2 * np.eye(3)[y] + rng.normal(size=(600, 3))
@@ -40,7 +40,7 @@ def test_a_log_pool_finds_who_knows_and_mixes_decisions_with_probabilities():
     assert pool.returns_probabilities(False)
 
 
-def test_votes_are_calibrated_with_a_bonus_for_the_first():
+def test_votes_are_calibrated_with_an_offset_of_the_first_class():
     # votes 5, 4, ..., 0: the first is right in 90 of 100 rows, the others equally often
     rng = np.random.default_rng(5)
     y = rng.integers(0, 6, 2000)
@@ -53,7 +53,7 @@ def test_votes_are_calibrated_with_a_bonus_for_the_first():
     np.testing.assert_allclose(proba.max(axis=1), (first == y).mean(), atol=0.01)
 
 
-def test_probabilities_and_two_classes_need_no_bonus():
+def test_probabilities_and_two_classes_need_no_offset():
     rng = np.random.default_rng(6)
     y = rng.integers(0, 2, 100)
     decisions = np.stack([-1.0 * y, y], axis=1) + rng.normal(size=(100, 2))
@@ -202,7 +202,7 @@ def made(seed, n_members=3, n_rows=120):
     return np.stack([y + noise, np.ones((n_members, n_rows))], axis=2), y
 
 
-def test_the_pool_finds_who_knows_and_tells_its_spread():
+def test_the_pool_of_normals_weights_the_best_member_and_gives_its_variance():
     outputs, y = made(0, n_rows=2000)
     pool = LogLinearPool().fit(outputs, y, numeric=True)
     mean, variance = pool.combine(outputs).T

@@ -16,6 +16,8 @@ from ensemblage.fusion import (
 )
 
 X = np.array([[0.0], [1.0], [4.0], [5.0]])
+ROWS = np.arange(10.0)[:, None]
+Y = np.sin(ROWS[:, 0])
 
 
 def test_the_best_that_all_have():
@@ -34,13 +36,13 @@ def test_classes_that_a_member_never_saw():
     np.testing.assert_allclose(decisions, np.column_stack([-d, -np.abs(d) - 1, d]))
 
 
-def test_a_member_that_only_predicts_says_one_and_minus_one():
+def test_a_member_that_only_predicts_gives_one_and_minus_one():
     outputs = member_outputs(GaussianNB().fit(X, [0, 0, 1, 1]), X, 3, "predict")
     np.testing.assert_array_equal(outputs[0], [1, -1, -1])
     np.testing.assert_array_equal(outputs[3], [-1, 1, -1])
 
 
-def test_a_constant_member_speaks_on_the_scale_of_the_others():
+def test_outputs_of_a_constant_member_are_on_the_scale_of_the_others():
     constant = DummyClassifier(strategy="prior").fit(X, [1, 1, 1, 1])
     for response in ("decision_function", "predict"):
         np.testing.assert_array_equal(member_outputs(constant, X, 3, response)[0], [-1, 1, -1])
@@ -64,13 +66,7 @@ def test_classes_that_are_none_are_refused(response, classes):
         member_outputs(member, X, 2, response)
 
 
-NUMBER_OUTPUTS_X = np.arange(10.0)[:, None]
-
-
-Y = np.sin(NUMBER_OUTPUTS_X[:, 0])
-
-
-def test_members_that_tell_their_spread_are_asked_for_it():
+def test_members_with_a_standard_deviation_are_asked_for_it():
     assert regressor_response_method(Ridge()) == "predict"
     assert regressor_response_method(BayesianRidge()) == "predict_std"
     assert (
@@ -78,27 +74,25 @@ def test_members_that_tell_their_spread_are_asked_for_it():
     )
 
 
-def test_a_spread_of_their_own_or_that_of_the_target():
-    bayes = BayesianRidge().fit(NUMBER_OUTPUTS_X, Y)
-    mean, spread = bayes.predict(NUMBER_OUTPUTS_X, return_std=True)
+def test_a_variance_of_their_own_or_that_of_the_target():
+    bayes = BayesianRidge().fit(ROWS, Y)
+    mean, spread = bayes.predict(ROWS, return_std=True)
     np.testing.assert_allclose(
-        regressor_outputs(bayes, NUMBER_OUTPUTS_X, "predict_std", 4.0),
+        regressor_outputs(bayes, ROWS, "predict_std", 4.0),
         np.column_stack([mean, spread**2]),
     )
-    plain = regressor_outputs(Ridge().fit(NUMBER_OUTPUTS_X, Y), NUMBER_OUTPUTS_X, "predict", 4.0)
+    plain = regressor_outputs(Ridge().fit(ROWS, Y), ROWS, "predict", 4.0)
     assert plain[:, 1].tolist() == [4.0] * 10
 
 
-def test_nobody_is_sure():
-    process = GaussianProcessRegressor().fit(NUMBER_OUTPUTS_X, Y)
-    assert regressor_outputs(process, NUMBER_OUTPUTS_X, "predict_std", 4.0)[:, 1].min() > 0
-    said = regressor_outputs(
-        DummyRegressor().fit(NUMBER_OUTPUTS_X, Y), NUMBER_OUTPUTS_X, "predict_std", 4.0
-    )
+def test_variances_are_above_zero():
+    process = GaussianProcessRegressor().fit(ROWS, Y)
+    assert regressor_outputs(process, ROWS, "predict_std", 4.0)[:, 1].min() > 0
+    said = regressor_outputs(DummyRegressor().fit(ROWS, Y), ROWS, "predict_std", 4.0)
     assert (said[:, 1] == 4e-9).all()
 
 
 def test_predictions_beyond_numbers_are_refused():
-    steep = Ridge(alpha=0.0).fit(NUMBER_OUTPUTS_X, 1e150 * NUMBER_OUTPUTS_X[:, 0])
+    steep = Ridge(alpha=0.0).fit(ROWS, 1e150 * ROWS[:, 0])
     with pytest.raises(ValueError, match="so far from the training rows that predictions overflow"):
-        regressor_outputs(steep, 1e6 * NUMBER_OUTPUTS_X, "predict", 4.0)
+        regressor_outputs(steep, 1e6 * ROWS, "predict", 4.0)

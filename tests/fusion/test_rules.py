@@ -46,7 +46,7 @@ def outputs(seed, n_members=4, n_rows=6, n_classes=3):
     return np.random.default_rng(seed).dirichlet(np.ones(n_classes), (n_members, n_rows))
 
 
-def test_by_hand():
+def test_a_product_by_hand():
     # sqrt(.8 * .2) = .4 for both classes
     np.testing.assert_allclose(product_rule([[[0.8, 0.2]], [[0.2, 0.8]]]), [[0.5, 0.5]])
     np.testing.assert_allclose(

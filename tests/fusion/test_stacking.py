@@ -95,7 +95,7 @@ def made(n_rows=200):
     return np.stack([said, np.ones((2, n_rows))], axis=2), y
 
 
-def test_a_stack_learns_whom_to_trust_and_how_far_it_is_off():
+def test_a_stack_weights_the_best_member_and_learns_its_variance():
     outputs, y = made()
     stack = Stacking().fit(outputs, y, numeric=True)
     mean, variance = stack.combine(outputs).T
@@ -104,7 +104,7 @@ def test_a_stack_learns_whom_to_trust_and_how_far_it_is_off():
     assert stack.member_weights(2)[0] > 0.8
 
 
-def test_the_spread_of_a_stack_is_of_rows_that_it_has_not_seen():
+def test_the_variance_of_a_stack_is_of_rows_that_it_has_not_seen():
     outputs, y = made()
     by_heart = Stacking(DecisionTreeRegressor(random_state=0)).fit(outputs, y, numeric=True)
     assert np.mean((by_heart.combine(outputs)[:, 0] - y) ** 2) < 1e-9

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
 
-from ensemblage._core._parallel import threads_for
+from ensemblage._core._parallel import limit_blas_threads
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -69,7 +69,7 @@ def guarded_fit(fit: F) -> F:
     def wrapped(estimator: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(estimator))
         try:
-            with threads_for(args[0] if args else kwargs.get("X")):
+            with limit_blas_threads(args[0] if args else kwargs.get("X")):
                 return fit(estimator, *args, **kwargs)
         except BaseException:
             state = vars(estimator)

@@ -21,7 +21,7 @@ FEW_NUMBERS = 2**18
 MAX_RETRIES = 3
 
 
-def threads_for(X: Any) -> AbstractContextManager[Any]:
+def limit_blas_threads(X: Any) -> AbstractContextManager[Any]:
     """Limit linear algebra to one thread for a small table; one of unknown shape is not limited."""
     shape: tuple[Any, ...] = getattr(X, "shape", ())
     known = len(shape) == 2 and all(isinstance(each, int) for each in shape)
@@ -65,7 +65,7 @@ def iterate_tasks(
         try:
             # entering starts loky's own helper process, which lets interrupts through again
             with Parallel(n_jobs=n_jobs, return_as="generator_unordered") as parallel:
-                with interrupts_held():
+                with block_sigint():
                     results = parallel(calls)
                 for index, result in results:
                     done.add(index)
@@ -82,7 +82,7 @@ def iterate_tasks(
 
 
 @contextmanager
-def interrupts_held() -> Iterator[None]:
+def block_sigint() -> Iterator[None]:
     """Start workers that ignore Ctrl-C; the parent gets it afterwards, and ends them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield

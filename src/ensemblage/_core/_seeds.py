@@ -23,7 +23,7 @@ def draw_seeds(random_state: Any, count: int) -> list[int]:
     return [int(state >> 1) for state in states]
 
 
-def spread_seeds(seeds: Sequence[int], counts: Sequence[int]) -> list[list[int]]:
+def draw_seeds_each(seeds: Sequence[int], counts: Sequence[int]) -> list[list[int]]:
     """Draw from many seeds: the same as :func:`draw_seeds` from each, but faster."""
     generator = np.random.RandomState(0)
     spread = []
@@ -51,7 +51,7 @@ def set_seed(estimator: Any, seed: int) -> Any:
     return estimator
 
 
-class Blueprint:
+class EstimatorTemplate:
     """An estimator of which many copies are to be fitted; the estimator given is left as it is.
 
     ``clone`` and ``get_params`` look up the parameters of all steps anew each time, which takes a
@@ -60,7 +60,7 @@ class Blueprint:
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> Blueprint(DecisionTreeClassifier(max_depth=2)).build([7])
+    >>> EstimatorTemplate(DecisionTreeClassifier(max_depth=2)).build([7])
     DecisionTreeClassifier(max_depth=2, random_state=7)
     """
 

@@ -45,7 +45,7 @@ def as_numbers(y: Any) -> NDArray[np.float64]:
     )
 
 
-def are_usual(values: NDArray[np.float64]) -> bool:
+def squares_are_finite(values: NDArray[np.float64]) -> bool:
     """Tell finite doubles whose squares can be added up, without a closer look at each."""
     return bool(values.max() < MAX_SQUARABLE and values.min() > -MAX_SQUARABLE)
 

@@ -20,7 +20,6 @@ from ensemblage._core import (
     DocLinkMixin,
     Interval,
     StrOptions,
-    are_usual,
     expect,
     expect_array,
     expect_fitted,
@@ -33,6 +32,7 @@ from ensemblage._core import (
     refuse_infinite,
     refuse_overflow,
     set_module,
+    squares_are_finite,
     validate_numbers,
     warn_user,
 )
@@ -139,7 +139,7 @@ def _is_plain(X: Any, y: Any = None, dtype: Any = None) -> bool:
     if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or X.size == 0:
         return False
     known = y is None or (type(y) is np.ndarray and y.dtype == dtype and y.shape == X.shape[:1])
-    return known and are_usual(X)
+    return known and squares_are_finite(X)
 
 
 def _column_moments(rows: Doubles, weights: Doubles | None) -> tuple[Doubles, Doubles]:
@@ -445,7 +445,7 @@ class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
             Fitted regressor.
         """
         plain = sample_weight is None and _is_plain(X, y, np.float64)
-        if plain and np.size(y) > 1 and are_usual(np.asarray(y)):
+        if plain and np.size(y) > 1 and squares_are_finite(np.asarray(y)):
             rows, target, weights = np.ascontiguousarray(X), np.asarray(y), np.ones(np.shape(y))
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = rows.shape[1]

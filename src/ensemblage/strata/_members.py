@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from ensemblage._core import (
-    Blueprint,
+    EstimatorTemplate,
     Fold,
     draw_seeds,
+    draw_seeds_each,
     final_step,
     fit_parameter,
+    limit_blas_threads,
     make_folds,
     run_tasks,
-    spread_seeds,
     take_rows,
-    threads_for,
 )
 from ensemblage.fusion import (
     AffinityGate,
@@ -34,7 +34,7 @@ from ensemblage.strata._targets import ClassTarget, NumericTarget, Target
 
 Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
-Member = tuple[str, Blueprint]
+Member = tuple[str, EstimatorTemplate]
 """Response method of a kind of member, and of what copies are fitted."""
 
 
@@ -85,7 +85,7 @@ class MemberTask(NamedTuple):
     """
 
     response_method: str
-    blueprint: Blueprint
+    blueprint: EstimatorTemplate
     rows: Indices
     weights: Doubles | None
     stratum: int | None = None
@@ -159,7 +159,7 @@ def resolve_parts(
         pool = LogLinearPool(by_stratum=True) if numeric else None
         fusion = AnchoredGate(fusion, pool, n_anchors=len(anchors))
     own, on_all_rows = (
-        [(target.response_method(each), Blueprint(each)) for each in several]
+        [(target.response_method(each), EstimatorTemplate(each)) for each in several]
         for several in (members, anchors)
     )
     return EnsembleParts(own, on_all_rows, fusion, soft, fusion.requires_fit(numeric=numeric))
@@ -223,7 +223,7 @@ def fit_member(task: MemberTask, X: Any, y: NDArray[Any], target: Target, seeds:
     name = None if task.weights is None else fit_parameter(member, "sample_weight")
     passed = {} if task.weights is None or name is None else {name: task.weights[task.rows]}
     rows = take_rows(X, task.rows)
-    with threads_for(rows):
+    with limit_blas_threads(rows):
         member.fit(rows, y, **passed)
     # what a search went through is not needed any more, nor could it be saved
     return getattr(member, "best_estimator_", member)
@@ -289,7 +289,7 @@ def out_of_fold_outputs(
 def _member_seeds(tasks: list[MemberTask], seed: int) -> list[list[int]]:
     if all(task.blueprint.n_seeds == 0 for task in tasks):
         return [[]] * len(tasks)
-    return spread_seeds(draw_seeds(seed, len(tasks)), [task.blueprint.n_seeds for task in tasks])
+    return draw_seeds_each(draw_seeds(seed, len(tasks)), [task.blueprint.n_seeds for task in tasks])
 
 
 def report_members(

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from joblib import cpu_count, parallel_config
 from joblib.externals.loky import ProcessPoolExecutor
 
-from ensemblage._core import MAX_RETRIES, interrupts_held, require, set_module
+from ensemblage._core import MAX_RETRIES, block_sigint, require, set_module
 
 logger = logging.getLogger("ensemblage")
 
@@ -95,7 +95,7 @@ class LocalPool:
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
         """Start a call."""
-        with interrupts_held():
+        with block_sigint():
             future: Future[Any] = self._executor.submit(call)
             return future
 
