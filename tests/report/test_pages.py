@@ -6,7 +6,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from ensemblage._core import NOTHING, TableBlock
-from ensemblage.report import Explanation, clustering_page, explanation_page
+from ensemblage.report import Explanation, clustering_page, explanation_page, render
 from ensemblage.report._blocks import BarsBlock, FigureBlock, Section, ShadesBlock
 from ensemblage.report._pages import audit_page, profile_figure
 from ensemblage.sources import AuditedSource, ColumnShift, SourceAudit
@@ -171,3 +171,10 @@ def test_a_row_stands_before_the_model():
     assert [each.title for each in explanation_page(row, name="m").sections][:2] == [
         "Row 3", "Parts",
     ]  # fmt: skip
+
+
+def test_any_result_is_rendered():
+    pytest.importorskip("jinja2")
+    assert "Sources of sites.csv" in render(DOCUMENT)
+    assert "Clusters of things.csv" in render(CLUSTERING, name="things.csv")
+    assert "Model report: m.skops" in render(EXPLAINED, name="m.skops")
