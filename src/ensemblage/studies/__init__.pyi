@@ -29,6 +29,7 @@ from ._experiment import CellResult as CellResult
 from ._experiment import Experiment as Experiment
 from ._experiment import Plain as Plain
 from ._experiment import entry_notes as entry_notes
+from ._experiment import plain_values as plain_values
 from ._export import check_export as check_export
 from ._export import export_results as export_results
 from ._export import result_columns as result_columns
@@ -52,7 +53,6 @@ from ._runner import recorded_warnings as recorded_warnings
 from ._runner import run_study as run_study
 from ._store import ResultStore as ResultStore
 from ._store import ResultStoreError as ResultStoreError
-from ._store import plain_values as plain_values
 from ._study import StudyParams as StudyParams
 from ._study_file import ExperimentFileError as ExperimentFileError
 from ._study_file import read_study as read_study

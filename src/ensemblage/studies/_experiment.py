@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from ensemblage._core import listed, set_module
 from ensemblage.datasets import DataSummary
@@ -77,6 +80,37 @@ class Experiment:
     data_dir: str | None = None
     data: tuple[DataSummary, ...] = ()
     cost: Callable[[Mapping[str, Any]], float] | None = None
+
+
+def plain_values(values: Mapping[str, Any]) -> dict[str, Plain]:
+    """Turn values into what JSON holds, NumPy's scalars and arrays into Python's; refuse the rest.
+
+    NaN and infinity are refused too: None says that there is no number.
+    """
+    plain = _plain(values, "values")
+    if not isinstance(plain, dict):
+        raise TypeError(f"A cell must give a dict of values, got {type(values).__name__}.")
+    return plain
+
+
+def _plain(value: Any, where: str) -> Plain:
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        for name in value:
+            if not isinstance(name, str):
+                raise TypeError(f"{where} has the key {name!r}; keys must be text.")
+        return {name: _plain(each, f"{where}[{name!r}]") for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each, f"{where}[{i}]") for i, each in enumerate(value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{where} is {value}; give a finite number, or None where there is none.")
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise TypeError(
+        f"{where} is of type {type(value).__name__}; give text, numbers, booleans, None, or lists "
+        "and dicts of these."
+    )
 
 
 def entry_notes(rows: Sequence[ResultRow]) -> list[str]:

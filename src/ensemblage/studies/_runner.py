@@ -6,28 +6,62 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
+from joblib import cpu_count
 from threadpoolctl import threadpool_limits
 
 from ensemblage._core import set_module
-from ensemblage.studies._experiment import Cell, CellResult, Experiment
-from ensemblage.studies._store import ResultStore, plain_values
-from ensemblage.studies._workers import (
-    ClusterPool,
-    Deadline,
-    LocalPool,
-    stream_tasks,
-    worth_workers,
-)
+from ensemblage.studies._experiment import Cell, CellResult, Experiment, plain_values
+from ensemblage.studies._store import ResultStore
+from ensemblage.studies._workers import ClusterPool, LocalPool, stream_tasks
 
+# Letters of an error's text that are kept.
 LONGEST_ERROR = 2000
-
+# At most so long a first cell waits for compiled kernels, on a new machine, in seconds.
 COMPILING_SECONDS = 20.0
-"""At most so long a first cell waits for compiled kernels, on a new machine."""
+# What a worker needs before it begins: scikit-learn imported, compiled kernels loaded.
+START_SECONDS = 5.0
+
+Task = TypeVar("Task")
+
+
+def n_workers(n_jobs: int | None) -> int:
+    """Count the processes that joblib's number stands for: None is 1, -1 is one per core."""
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; use 1 or more, or -1 for one per core.")
+    jobs = n_jobs or 1
+    return jobs if jobs > 0 else max(1, cpu_count() + 1 + jobs)
+
+
+def worth_workers(seconds: float, n_jobs: int | None) -> bool:
+    """Whether work of so many seconds in one process ends sooner in several, started for it."""
+    return START_SECONDS + seconds / n_workers(n_jobs) < seconds
+
+
+class Deadline:
+    """Lets tasks be started as long as one more can be expected to end in time, by their mean."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+        self._seconds = 0.0
+        self._done = 0
+
+    def add(self, seconds: float) -> None:
+        """Count a task that took so long."""
+        self._seconds += seconds
+        self._done += 1
+
+    def in_time(self, tasks: Iterable[Task]) -> Iterator[Task]:
+        """Give tasks one by one, and end when the time is up."""
+        for task in tasks:
+            typical = self._seconds / max(1, self._done)
+            if self._end is not None and time.monotonic() + typical >= self._end:
+                return
+            yield task
 
 
 @set_module("ensemblage.studies")
@@ -200,7 +234,7 @@ def _compute_in_workers(
 ) -> Generator[CellResult, None, None]:
     kill = True
     with _interrupts_noted() as interrupted:
-        pool = LocalPool(n_jobs) if scheduler is None else ClusterPool(scheduler)
+        pool = LocalPool(n_workers(n_jobs)) if scheduler is None else ClusterPool(scheduler)
         try:
             tasks = ((experiment.compute, cell, experiment.data_dir) for cell in cells)
             in_time = deadline.in_time(tasks)

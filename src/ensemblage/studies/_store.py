@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
-
-import numpy as np
+from typing import Self
 
 from ensemblage import __version__
 from ensemblage._core import set_module
-from ensemblage.studies._experiment import Cell, CellResult, Plain
+from ensemblage.studies._experiment import Cell, CellResult, Plain, plain_values
 
 # "Ensm": tells our file from any other SQLite database
 APPLICATION_ID = 0x456E736D
@@ -211,37 +208,6 @@ class ResultStore:
             yield
         except sqlite3.Error as error:
             raise ResultStoreError(_explanation(self.path, doing, error)) from error
-
-
-def plain_values(values: Mapping[str, Any]) -> dict[str, Plain]:
-    """Turn values into what JSON holds, NumPy's scalars and arrays into Python's; refuse the rest.
-
-    NaN and infinity are refused too: None says that there is no number.
-    """
-    plain = _plain(values, "values")
-    if not isinstance(plain, dict):
-        raise TypeError(f"A cell must give a dict of values, got {type(values).__name__}.")
-    return plain
-
-
-def _plain(value: Any, where: str) -> Plain:
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        for name in value:
-            if not isinstance(name, str):
-                raise TypeError(f"{where} has the key {name!r}; keys must be text.")
-        return {name: _plain(each, f"{where}[{name!r}]") for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each, f"{where}[{i}]") for i, each in enumerate(value)]
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{where} is {value}; give a finite number, or None where there is none.")
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    raise TypeError(
-        f"{where} is of type {type(value).__name__}; give text, numbers, booleans, None, or lists "
-        "and dicts of these."
-    )
 
 
 def _json(value: Plain) -> str:

@@ -18,9 +18,8 @@ from sklearn.model_selection import GridSearchCV
 from ensemblage._core import set_module, suggestion
 from ensemblage.datasets import Dataset, DataSummary, dataset_fingerprint, names_file
 from ensemblage.evaluation import DECIDING, TASKS, Task
-from ensemblage.studies._experiment import Experiment
+from ensemblage.studies._experiment import Experiment, plain_values
 from ensemblage.studies._methods import METHODS, get_method, make_model, methods_for
-from ensemblage.studies._store import plain_values
 from ensemblage.studies._study import (
     DEFAULT_FOLDS,
     DatasetEntry,

@@ -31,9 +31,9 @@ from ensemblage.evaluation import Predictions
 from ensemblage.studies._compare import AUTO, compare, comparison_of
 from ensemblage.studies._documents import Comparison, MethodScores
 from ensemblage.studies._methods import METHODS, Method, get_method, make_model
-from ensemblage.studies._runner import recorded_warnings
+from ensemblage.studies._runner import recorded_warnings, worth_workers
 from ensemblage.studies._study import MethodPoint, Splits, Study, score_model
-from ensemblage.studies._workers import members_on, rows_on, worth_workers
+from ensemblage.studies._workers import members_on, rows_on
 
 # A fit takes the table as often again as it is read: folds, and what members make of them.
 COPIES = 2

@@ -12,31 +12,14 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias
 
-from joblib import cpu_count, parallel_config
+from joblib import parallel_config
 from joblib.externals.loky import ProcessPoolExecutor
 
 from ensemblage._core import MAX_RETRIES, block_sigint, require, set_module
 
 logger = logging.getLogger("ensemblage")
-
-
-# What a worker needs before it begins: scikit-learn imported, compiled kernels loaded.
-START_SECONDS = 5.0
-
-
-def n_workers(n_jobs: int | None) -> int:
-    """Count the processes that joblib's number stands for: None is 1, -1 is one per core."""
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; use 1 or more, or -1 for one per core.")
-    jobs = n_jobs or 1
-    return jobs if jobs > 0 else max(1, cpu_count() + 1 + jobs)
-
-
-def worth_workers(seconds: float, n_jobs: int | None) -> bool:
-    """Whether work of so many seconds in one process ends sooner in several, started for it."""
-    return START_SECONDS + seconds / n_workers(n_jobs) < seconds
 
 
 # Sums have one order in every worker, whatever the number of workers.
@@ -54,7 +37,6 @@ TAKE_OVER_SECONDS = 0.5
 # Idle workers end after so many seconds.
 IDLE_SECONDS = 300
 
-Task = TypeVar("Task")
 Outcome: TypeAlias = tuple[int, Any, BaseException | None]
 """A task's number in the order of handing out, its result, and what kept it from one, if so."""
 
@@ -89,8 +71,8 @@ class LocalPool:
     One worker is a process of its own too, so that a crash in it is survived.
     """
 
-    def __init__(self, n_jobs: int | None = None) -> None:
-        self.width = n_workers(n_jobs)
+    def __init__(self, width: int) -> None:
+        self.width = width
         self._executor = self._start()
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
@@ -121,28 +103,6 @@ class LocalPool:
             self.width, timeout=IDLE_SECONDS, env=ONE_THREAD,
             initializer=_watch_parent, initargs=(os.getpid(),),
         )  # fmt: skip
-
-
-class Deadline:
-    """Lets tasks be started as long as one more can be expected to end in time, by their mean."""
-
-    def __init__(self, seconds: float | None) -> None:
-        self._end = None if seconds is None else time.monotonic() + seconds
-        self._seconds = 0.0
-        self._done = 0
-
-    def add(self, seconds: float) -> None:
-        """Count a task that took so long."""
-        self._seconds += seconds
-        self._done += 1
-
-    def in_time(self, tasks: Iterable[Task]) -> Iterator[Task]:
-        """Give tasks one by one, and end when the time is up."""
-        for task in tasks:
-            typical = self._seconds / max(1, self._done)
-            if self._end is not None and time.monotonic() + typical >= self._end:
-                return
-            yield task
 
 
 def stream_tasks(
