@@ -34,8 +34,7 @@ from ensemblage.pool import (
     refit_member,
 )
 from ensemblage.pool._boosting import LARGE_DATA_SETTINGS, installed_library
-from ensemblage.pool._member_spec import holdout_fold
-from ensemblage.pool._targets import log_loss
+from ensemblage.pool._member_spec import holdout_fold, log_loss
 
 SCIKIT = ("breast-cancer", "wine")
 SHARED = ("pima", "credit-a", "vehicle")

@@ -38,7 +38,7 @@ from ensemblage.pool import (
     refit_member,
     resolve_members,
 )
-from ensemblage.pool._targets import (
+from ensemblage.pool._member_spec import (
     PoolNumericTarget,
     correct_variance,
     fit_growing_correction,

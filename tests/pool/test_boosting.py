@@ -14,8 +14,7 @@ from ensemblage.pool._boosting import (
     as_probabilities,
     check_text,
 )
-from ensemblage.pool._member_spec import FoldPredictions, fit_clone
-from ensemblage.pool._targets import log_loss
+from ensemblage.pool._member_spec import FoldPredictions, fit_clone, log_loss
 
 LIBRARIES = ["lightgbm", "sklearn"]
 N_ROUNDS = (5, 10, 40)

@@ -36,8 +36,7 @@ from ensemblage.pool._fit import (
     stack_tested,
     try_fold,
 )
-from ensemblage.pool._member_spec import OutOfBag, holdout_fold
-from ensemblage.pool._targets import log_loss
+from ensemblage.pool._member_spec import OutOfBag, holdout_fold, log_loss
 
 
 class Fails(ClassifierMixin, BaseEstimator):

@@ -20,8 +20,7 @@ from ensemblage.pool import (
     stratified_subsample,
 )
 from ensemblage.pool._compact_members import CompactForestClassifier
-from ensemblage.pool._member_spec import InternalFolds, OutOfBag, fit_clone
-from ensemblage.pool._targets import log_loss
+from ensemblage.pool._member_spec import InternalFolds, OutOfBag, fit_clone, log_loss
 from ensemblage.strata import HISS, StrataEnsembleClassifier
 
 

@@ -6,7 +6,7 @@ from scipy.stats import norm
 from sklearn.dummy import DummyRegressor
 
 from ensemblage.pool import EnsemblageRegressor, PoolClassTarget
-from ensemblage.pool._targets import (
+from ensemblage.pool._member_spec import (
     PoolNumericTarget,
     correct_variance,
     fit_growing_correction,

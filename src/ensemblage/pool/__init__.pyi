@@ -25,7 +25,9 @@ from ._leaderboard import Leaderboard as Leaderboard
 from ._leaderboard import LeaderboardRow as LeaderboardRow
 from ._leaderboard import OutOfFold as OutOfFold
 from ._leaderboard import PruningStep as PruningStep
+from ._member_spec import PRIOR_WEIGHT as PRIOR_WEIGHT
 from ._member_spec import MemberSpec as MemberSpec
+from ._member_spec import PoolClassTarget as PoolClassTarget
 from ._member_spec import TrainingData as TrainingData
 from ._member_spec import TunedMember as TunedMember
 from ._member_spec import make_cv_folds as make_cv_folds
@@ -36,8 +38,6 @@ from ._row_explanation import MemberContribution as MemberContribution
 from ._row_explanation import RowExplanation as RowExplanation
 from ._sources import SourceAwareClassifier as SourceAwareClassifier
 from ._sources import SourcePool as SourcePool
-from ._targets import PRIOR_WEIGHT as PRIOR_WEIGHT
-from ._targets import PoolClassTarget as PoolClassTarget
 
 __all__ = [
     "EnsemblageClassifier",

@@ -24,8 +24,8 @@ from ensemblage.pool._member_spec import (
     TrainingData,
     TunedMember,
     fit_clone,
+    mean_loss,
 )
-from ensemblage.pool._targets import mean_loss
 
 Doubles = NDArray[np.float64]
 
@@ -64,19 +64,6 @@ SETTINGS_GRID = (
 )
 LARGE_DATA_SETTINGS = BoostingSettings(0.1, 31, 20, 0.8, 1.0)
 """For many rows, of which one setting is as good as another."""
-
-
-class EarlyStoppingSet(NamedTuple):
-    """Rows whose loss stops the growth, after so many rounds without a gain, or so many seconds.
-
-    Their classes are among those that are learned.
-    """
-
-    X: Any
-    y: NDArray[Any]
-    weights: Doubles | None
-    max_stalled: int
-    seconds: float | None = None
 
 
 def has_lightgbm() -> bool:
@@ -134,9 +121,18 @@ class BaseLightGBM(BaseEstimator):
 
     @guarded_fit
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, stopping: EarlyStoppingSet | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        eval_set: tuple[Any, Any, Any] | None = None,
+        max_seconds: float | None = None,
     ) -> Self:
-        """Grow the trees, fewer if the early-stopping set says so."""
+        """Grow the trees, fewer if the rows, targets and weights of ``eval_set`` no longer gain.
+
+        Its classes are among those that are learned.
+        """
         objective = self._encode_target(y, sample_weight)
         lgb = lightgbm()
         self.n_features_in_ = X.shape[1]
@@ -155,13 +151,12 @@ class BaseLightGBM(BaseEstimator):
             {},
         )
         train = lgb.Dataset(X, self._as_lightgbm(y), weight=sample_weight, params=parameters)
-        if stopping is not None:
-            test = lgb.Dataset(
-                stopping.X, self._as_lightgbm(stopping.y), weight=stopping.weights, reference=train
-            )
-            callbacks = [lgb.early_stopping(stopping.max_stalled, verbose=False)]
-            if stopping.seconds is not None:
-                callbacks.append(_stop_after(stopping.seconds))
+        if eval_set is not None:
+            rows, targets, weights = eval_set
+            test = lgb.Dataset(rows, self._as_lightgbm(targets), weight=weights, reference=train)
+            callbacks = [lgb.early_stopping(MAX_STALLED_ROUNDS, verbose=False)]
+            if max_seconds is not None:
+                callbacks.append(_stop_after(max_seconds))
             stop = {"valid_sets": [test], "callbacks": callbacks}
         grown = lgb.train(parameters, train, self.n_rounds, keep_training_booster=True, **stop)
         # all rounds: LightGBM would drop those after the best, and later stages would seem as good
@@ -426,12 +421,9 @@ class Boosting(MemberSpec):
         known = np.ones(len(y), dtype=bool)
         if data.target.is_classification:
             known = np.isin(y, classes)
-        known_weights = None if weights is None else weights[known]
-        stopping = EarlyStoppingSet(
-            X[known], y[known], known_weights, MAX_STALLED_ROUNDS, self.seconds
-        )
+        eval_set = (X[known], y[known], None if weights is None else weights[known])
         model = self._make(settings, self._max_rounds(settings, data, fold))
-        passed = self._stop_early(model, stopping) if known.any() else {}
+        passed = self._stop_early(model, eval_set) if known.any() else {}
         model = fit_clone(model, data, fold.train, seed, **passed)
         if isinstance(model, BaseLightGBM):
             staged = model.staged_outputs(X, list(self.n_rounds))
@@ -440,13 +432,14 @@ class Boosting(MemberSpec):
             staged, rounds = _staged_predictions(model, X, list(self.n_rounds)), int(model.n_iter_)
         return data.target.outputs_from_stages(staged, classes), rounds, model
 
-    def _stop_early(self, model: Any, stopping: EarlyStoppingSet) -> dict[str, Any]:
+    def _stop_early(self, model: Any, eval_set: tuple[Any, Any, Any]) -> dict[str, Any]:
         """Give the arguments of ``fit`` that stop the growth."""
         if self.library == "lightgbm":
-            return {"stopping": stopping}
-        model.set_params(early_stopping=True, n_iter_no_change=stopping.max_stalled, tol=0.0)
-        names = {"X_val": stopping.X, "y_val": stopping.y, "sample_weight_val": stopping.weights}
-        return {name: value for name, value in names.items() if value is not None}
+            return {"eval_set": eval_set, "max_seconds": self.seconds}
+        model.set_params(early_stopping=True, n_iter_no_change=MAX_STALLED_ROUNDS, tol=0.0)
+        names = ("X_val", "y_val", "sample_weight_val")
+        given = zip(names, eval_set, strict=True)
+        return {name: value for name, value in given if value is not None}
 
     def _max_rounds(self, settings: BoostingSettings, data: TrainingData, fold: Fold) -> int:
         """Limit the rounds: scikit-learn's boosting cannot be stopped by the clock."""

@@ -22,7 +22,7 @@ from ensemblage._core import (
 from ensemblage.bayes import BayesNetClassifier
 from ensemblage.datasets import TableEncoder
 from ensemblage.inner import InnerTreeClassifier
-from ensemblage.pool._targets import log_loss
+from ensemblage.pool._member_spec import log_loss
 from ensemblage.strata import ScaledLogisticRegression
 
 Doubles = NDArray[np.float64]

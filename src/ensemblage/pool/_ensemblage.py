@@ -55,8 +55,14 @@ from ensemblage.pool._member_spec import (
     ENCODED,
     TABLE,
     MemberSpec,
+    PoolClassTarget,
+    PoolNumericTarget,
+    PoolTarget,
     TrainingData,
+    correct_variance,
+    fit_growing_correction,
     holdout_fold,
+    is_sound_correction,
     make_cv_folds,
 )
 from ensemblage.pool._members import CLASSIFIER_POOLS, REGRESSOR_POOLS, resolve_members
@@ -69,14 +75,6 @@ from ensemblage.pool._sources import (
     prediction_sets,
     stratify_folds_by_source,
     unknown_source_threshold,
-)
-from ensemblage.pool._targets import (
-    PoolClassTarget,
-    PoolNumericTarget,
-    PoolTarget,
-    correct_variance,
-    fit_growing_correction,
-    is_sound_correction,
 )
 from ensemblage.sources import (
     encode_sources,
@@ -149,11 +147,12 @@ class BaseEnsemblage(EncodeMixin):
         fusion = make_fusion(self.fusion, has_groups=groups is not None, numeric=self._numeric)
         budget = self._new_budget(shared=sources is not None)
         fold_seed, *seeds, source_seed = draw_seeds(self.random_state, 2 + len(specs))
-        X, given_sources = split_source_column(X, sources)
+        column = sources if isinstance(sources, str) else None
+        if column is not None:
+            X, sources = split_source_column(X, column)
         data = self._validate_training_data(X, y, sample_weight, groups, fold_seed)
-        names, codes = np.empty(0), np.empty(0, dtype=np.int64)
-        if given_sources is not None:
-            names, codes = self._encode_sources(given_sources, X, data, specs, fusion)
+        if sources is not None:
+            names, codes = self._encode_sources(sources, X, data, specs, fusion)
             data = stratify_folds_by_source(data, codes, self.cv, fold_seed)
         pool, chosen = fit_pool(
             specs, seeds, fusion, data,
@@ -161,8 +160,8 @@ class BaseEnsemblage(EncodeMixin):
         )  # fmt: skip
         self._store(pool)
         self.__dict__.pop("source_pool_", None)
-        if given_sources is not None:
-            self.source_column_ = sources if isinstance(sources, str) else None
+        if sources is not None:
+            self.source_column_ = column
             self.source_pool_ = fit_source_pool(
                 pool, chosen, fusion, data, names, codes, source_seed,
                 budget=self._new_budget(shared=True), n_jobs=self.n_jobs,

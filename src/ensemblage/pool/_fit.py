@@ -30,16 +30,17 @@ from ensemblage.pool._boosting import Boosting
 from ensemblage.pool._leaderboard import ACCURACY, RMSE, Leaderboard, LeaderboardRow, OutOfFold
 from ensemblage.pool._member_spec import (
     ENCODED,
+    PRIOR_WEIGHT,
     TABLE,
     FoldPredictions,
     MemberSpec,
     TrainingData,
     TunedMember,
     calibrate_member,
+    mean_loss,
     stratified_subsample,
 )
 from ensemblage.pool._members import CLASSIFIERS
-from ensemblage.pool._targets import PRIOR_WEIGHT, mean_loss
 
 Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -29,7 +29,7 @@ from ensemblage._core import (
     write_number,
 )
 from ensemblage.fusion import Fusion, cross_val_combine
-from ensemblage.pool._targets import PoolClassTarget, PoolNumericTarget, PoolTarget, mean_loss
+from ensemblage.pool._member_spec import PoolClassTarget, PoolNumericTarget, PoolTarget, mean_loss
 
 Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -139,7 +139,6 @@ class SourceAwareClassifier(ClassifierMixin, BaseEstimator):
         expect(same, "its classes differ")
 
 
-@dataclass(frozen=True)
 class PenaltiesBySharedFolds(MemberSpec):
     """Partial pooling: the shared folds choose the penalties, and give out-of-fold outputs."""
 
