@@ -27,7 +27,7 @@ from ensemblage.inner._inner_ensemble import MeasurePerView
     seed=st.integers(0, 100),
 )
 def test_each_view_has_the_size_asked_for(n_items, n_views, share, replace, seed):
-    views = ViewSampler(n_views, share, replace, random_state=seed)(n_items)
+    views = ViewSampler(n_views, share, replace=replace, random_state=seed)(n_items)
     assert views.shape == (n_views, n_items)
     assert (views.sum(axis=1) == max(1, round(share * n_items))).all()
     assert replace or views.max() <= 1
@@ -108,7 +108,7 @@ def test_hand_computed_mean_and_votes():
 @given(st.integers(0, 1000), st.integers(1, 12), st.booleans())
 def test_equals_the_papers_loop(seed, n_views, replace):
     rows = np.random.default_rng(seed).normal(size=(20, 4))
-    sampler = ViewSampler(n_views, 0.3, replace, random_state=seed)
+    sampler = ViewSampler(n_views, 0.3, replace=replace, random_state=seed)
     expected = algorithm_1(WeightedMean(rows), sampler(20), [3, 0, 2])
     np.testing.assert_allclose(InnerEnsemble(WeightedMean(rows), sampler)([3, 0, 2]), expected)
     np.testing.assert_allclose(InnerEnsemble(TogetherMean(rows), sampler)([3, 0, 2]), expected)
@@ -157,7 +157,8 @@ def test_each_measure_scores_its_own_view():
 
 def test_a_single_view_of_all_rows_is_the_function_itself():
     X, y = load_wine(return_X_y=True)
-    np.testing.assert_array_equal(inner_score(f_classif, 1, 1.0)(X, y), f_classif(X, y)[0])
+    score = inner_score(f_classif, 1, view_size=1.0)
+    np.testing.assert_array_equal(score(X, y), f_classif(X, y)[0])
 
 
 def test_scores_are_the_mean_over_the_views():

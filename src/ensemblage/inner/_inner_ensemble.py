@@ -106,6 +106,7 @@ class ViewSampler:
         self,
         n_views: int = 30,
         view_size: float = 0.3,
+        *,
         replace: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -373,6 +374,7 @@ class InnerScore:
 def inner_score(
     score_func: Callable[..., Any],
     n_views: int = 30,
+    *,
     view_size: float = 0.5,
     replace: bool = False,
     combine: Any = "mean",
@@ -428,4 +430,8 @@ def inner_score(
             f"score_func must be a function of (X, y) such as f_classif, got {score_func!r}."
         )
     resolve_combine(combine)
-    return InnerScore(score_func, ViewSampler(n_views, view_size, replace, random_state), combine)
+    return InnerScore(
+        score_func,
+        ViewSampler(n_views, view_size, replace=replace, random_state=random_state),
+        combine,
+    )

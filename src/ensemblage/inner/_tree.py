@@ -365,7 +365,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
 
     @guarded_fit
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:
         """Grow, choose by cross-validation, let the views place the thresholds.
 
         Parameters
