@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage._core import count, listing, suggestion
-from ensemblage.datasets._table import CATEGORICAL, DATE, MILLISECONDS_PER_DAY, NUMERIC, PLURALS
+from ensemblage.datasets._table import (
+    CATEGORICAL,
+    DATE,
+    MILLISECONDS_PER_DAY,
+    NUMERIC,
+    PLURALS,
+    to_days,
+)
 
 # Code of a missing value.
 MISSING_CODE = -1
@@ -219,7 +226,7 @@ def _parse(column: Column, kind: str) -> Column:
             f"Column {column.name!r} is to hold {PLURALS[kind]}, and holds other values ({error}): "
             "correct them, or fit again with other `kinds`."
         ) from None
-    values = np.append(_days(found) if kind == DATE else found, np.nan)
+    values = np.append(to_days(found) if kind == DATE else found, np.nan)
     column = _read_array(values[column.match(known)], column.name)
     return replace(column, dated=kind == DATE)
 
@@ -280,13 +287,8 @@ def _read_array(values: NDArray[Any], name: str) -> Column:
     if values.dtype.kind == "b":
         return Column(name, values=values.tolist(), declared=[False, True])
     if values.dtype.kind in "mM":
-        return Column(name, _days(values), dated=values.dtype.kind == "M")
+        return Column(name, to_days(values), dated=values.dtype.kind == "M")
     return _read_objects(values.tolist(), name)
-
-
-def _days(moments: NDArray[Any]) -> NDArray[np.float64]:
-    whole = moments.astype(f"{moments.dtype.kind}8[ms]")
-    return np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / MILLISECONDS_PER_DAY)
 
 
 def _read_objects(values: list[Any], name: str) -> Column:
@@ -302,7 +304,7 @@ def _read_objects(values: list[Any], name: str) -> Column:
         return _read_array(np.array(values, dtype=np.float64), name)
     if kinds and all(issubclass(kind, (date, np.datetime64)) for kind in kinds):
         moments = np.array([*map(_in_universal_time, values)], dtype="datetime64[ms]")
-        return Column(name, _days(moments), dated=True)
+        return Column(name, to_days(moments), dated=True)
     return Column(name, values=values)
 
 

@@ -30,7 +30,7 @@ ANSWERS = {"yes": True, "no": False}
 @set_module("ensemblage.datasets")
 @dataclass(frozen=True)
 class ReadOptions:
-    r"""How to read a file; what is None is found out from the whole file.
+    """How to read a file; what is None is found out from the whole file.
 
     Parameters
     ----------
@@ -48,12 +48,6 @@ class ReadOptions:
         Whether the first row holds the names of the columns.
     sheet : str, default=None
         The name of the sheet of a spreadsheet, or its number, counted from 1; the first if None.
-
-    Examples
-    --------
-    >>> from ensemblage.datasets import ReadOptions
-    >>> ReadOptions.from_options(["separator=tab", "decimal=,"])
-    ReadOptions(separator='\t', decimal=',', thousands=None, ..., sheet=None)
     """
 
     separator: str | None = None

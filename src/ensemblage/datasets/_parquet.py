@@ -68,22 +68,17 @@ def _opened(path: Path) -> Iterator[Any]:
 def read_parquet(path: Path, request: Request) -> Table:
     """Read a Parquet file: numbers, dates and truth values as stored, texts as categories."""
     with _damage_named(path), arrow("pyarrow.parquet").ParquetFile(path) as file:
-        _check_size(file, path)
+        # by what the file says of itself
+        most = max(ALWAYS_FINE, min(LARGEST_RATIO * path.stat().st_size, free_memory()))
+        if _bytes_in_memory(file) > most:
+            raise ValueError(
+                f"{path.name} has {file.metadata.num_rows} rows and {file.metadata.num_columns} "
+                "columns, too many for the memory or for a file of its size: read a part of it."
+            )
         stored = file.read()
     if not stored.num_rows or not stored.num_columns:
         raise ValueError(f"{path.name} has no rows.")
     return table_from_arrow(stored, request)
-
-
-def _check_size(file: Any, path: Path) -> None:
-    """Refuse a table that would fill the memory, by what the file says of itself."""
-    most = max(ALWAYS_FINE, min(LARGEST_RATIO * path.stat().st_size, free_memory()))
-    if _bytes_in_memory(file) > most:
-        size = file.metadata
-        raise ValueError(
-            f"{path.name} has {size.num_rows} rows and {size.num_columns} columns, too many for "
-            "the memory or for a file of its size: read a part of it."
-        )
 
 
 def _bytes_in_memory(file: Any) -> int:

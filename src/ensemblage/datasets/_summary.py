@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -86,17 +85,15 @@ class DataSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         regression = dataset.task is REGRESSION
         return cls(
             name=dataset.name, n_rows=len(dataset.y), target=dataset.target,
-            columns=_summarise(dataset.feature_names, columns), classes=dataset.classes,
-            target_summary=_summarise_column(dataset.target, dataset.y) if regression else None,
+            columns=tuple(map(_summarise, dataset.feature_names, columns)), classes=dataset.classes,
+            target_summary=_summarise(dataset.target, dataset.y) if regression else None,
             task_reason=dataset.task_reason, sources=sources, notes=tuple(dataset.notes),
         )  # fmt: skip
 
     @classmethod
     def of_table(cls, table: Table, name: str) -> DataSummary:
-        return cls(
-            name=name, n_rows=table.n_rows, columns=_summarise(table.names, table.columns),
-            notes=tuple(table.notes),
-        )  # fmt: skip
+        columns = tuple(map(_summarise, table.names, table.columns))
+        return cls(name=name, n_rows=table.n_rows, columns=columns, notes=tuple(table.notes))
 
     @property
     def n_missing(self) -> int:
@@ -164,11 +161,7 @@ def range_text(column: ColumnSummary) -> str:
     )
 
 
-def _summarise(names: Sequence[str], columns: Sequence[Array]) -> tuple[ColumnSummary, ...]:
-    return tuple(map(_summarise_column, names, columns))
-
-
-def _summarise_column(name: str, column: Array) -> ColumnSummary:
+def _summarise(name: str, column: Array) -> ColumnSummary:
     missing = is_missing(column)
     known = column[~missing]
     n_missing = int(missing.sum())

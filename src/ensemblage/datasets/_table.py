@@ -84,14 +84,14 @@ def is_missing(column: Array) -> NDArray[np.bool_]:
     return np.asarray(np.isnat(column) if kind_of(column) == DATE else np.isnan(column))
 
 
-def as_days(dates: Array) -> NDArray[np.float64]:
-    """Count the days since 1970-01-01, with the time of day as a fraction; NaN for missing."""
-    days = (dates - np.datetime64(0, "ms")) / np.timedelta64(1, "D")
-    return np.asarray(days, dtype=np.float64)
+def to_days(moments: Array) -> NDArray[np.float64]:
+    """Days since 1970-01-01, or of a duration, with the time as a fraction; NaN for missing."""
+    whole = moments.astype(f"{moments.dtype.kind}8[ms]")
+    return np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / MILLISECONDS_PER_DAY)
 
 
 def days_to_dates(days: NDArray[np.float64]) -> Array:
-    """Turn days since 1970-01-01 back into dates, as they were before ``as_days``."""
+    """Turn days since 1970-01-01 back into dates, as they were before ``to_days``."""
     dates = np.full(len(days), np.datetime64("NaT", "ms"))
     known = ~np.isnan(days)
     dates[known] = np.round(days[known] * MILLISECONDS_PER_DAY).astype("datetime64[ms]")
@@ -268,7 +268,7 @@ class Table:
             As of ``to_array``, but the matrix is made only if it is asked for.
         """
         return TableRows(
-            *(as_days(each) if kind_of(each) == DATE else each for each in self.columns)
+            *(to_days(each) if kind_of(each) == DATE else each for each in self.columns)
         )
 
 
