@@ -277,8 +277,8 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEst
         self.error_bound_ = false_selections(int(n_per_fit), n_features, *assumed)
         self.co_selection_ = co_selection(supports)
         self.frequencies_ = supports.mean(axis=0)
-        least = attained_threshold(float(self.threshold), self.n_pairs)
-        self.support_ = self.frequencies_ >= least - 1e-9
+        attained = attained_threshold(float(self.threshold), self.n_pairs)
+        self.support_ = self.frequencies_ >= attained - 1e-9
         return self
 
     def _select(self, X: Any, y: NDArray[Any], n_per_fit: int) -> Mask:
