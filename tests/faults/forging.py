@@ -208,7 +208,7 @@ def _archives(source, folder):
     for field, value in _header_fields():
         text = json.dumps({**header, field: value})
         yield f"header {field} {str(value)[:12]!r}", _pack(parts | {"ensemblage.json": text})
-    for text in ("", "{", "[]", "null", "[" * 100_000, '{"format": 1}', "\udcff"):
+    for text in ("", "{", "[]", "null", "[" * 100_000, '{"format": 2}', "\udcff"):
         raw = text.encode("utf-8", "surrogateescape")
         yield f"header text {text[:5]!r}", _pack(parts | {"ensemblage.json": raw})
     for name, forged in _schemas(schema, folder):

@@ -147,6 +147,9 @@ def test_a_newer_format_is_told_apart_from_damage(model_file):
     change_header(model_file, format=99)
     with pytest.raises(ValueError, match="has format 99, written by a newer Ensemblage"):
         load(model_file)
+    change_header(model_file, format=1)
+    with pytest.raises(ValueError, match=r"has format 1, written by an older .*: fit the model"):
+        load(model_file)
 
 
 @pytest.mark.parametrize("facts", [{"columns": "absent"}, {"columns": 3}, {"format": "x"}])

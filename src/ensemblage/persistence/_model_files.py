@@ -27,6 +27,15 @@ from ensemblage.datasets import TrainingRanges
 from ensemblage.persistence._atomic import write_atomically
 from ensemblage.persistence._trusted import check_parts, is_trusted
 
+# Raised when types or attributes in model files change.
+FORMAT = 2
+HEADER = "ensemblage.json"
+# What an archive's directory has before each of its parts, and how many there may be.
+PART_MARK = b"PK\x01\x02"
+MAX_PARTS = 100_000
+# A file may unpack to so many bytes, or to so many times its own size, if that is more.
+MAX_BYTES = 50_000_000
+MAX_RATIO = 20
 # Where skops reads and writes models, and the types that it trusts by itself.
 SKOPS_IO = "skops.io"
 TRUSTED_LISTS = "skops.io._trusted_types"
@@ -81,15 +90,6 @@ def _plain_lists() -> ModuleType:
         __getattr__=nothing,
     )
     return lists
-
-
-FORMAT = 1
-HEADER = "ensemblage.json"
-LITTLE = 50_000_000
-PART, MOST_PARTS = b"PK\x01\x02", 100_000
-"""What an archive's directory has before each of its parts, and how many there may be."""
-TIMES = 20
-"""A file may unpack to so many bytes, or to so many times its own size, if that is more."""
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -288,7 +288,7 @@ def load(path: str | PathLike[str], *, max_bytes: int | None = None) -> SavedMod
     if not path.exists():
         raise ValueError(f"There is no model file {path}.")
     data = path.read_bytes()
-    limit = max(LITTLE, TIMES * len(data)) if max_bytes is None else max_bytes
+    limit = max(MAX_BYTES, MAX_RATIO * len(data)) if max_bytes is None else max_bytes
     header = _read_header(data, path, limit)
     model = _construct(data, path)
     if header.classes != _class_names(model):
@@ -311,7 +311,7 @@ def _read_header(data: bytes, path: Path, limit: int) -> _Header:
     if not data.startswith(b"PK"):
         raise ValueError(f"{path} is not a model file: `save()` writes one.")
     try:
-        expect(data.count(PART) <= MOST_PARTS, "there are too many parts")
+        expect(data.count(PART_MARK) <= MAX_PARTS, "there are too many parts")
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             # no part is unpacked beyond the size that the archive's directory has for it
             size = sum(part.file_size for part in archive.infolist())
@@ -333,23 +333,29 @@ def _read_header(data: bytes, path: Path, limit: int) -> _Header:
 
 
 def _decode(text: bytes, path: Path) -> _Header:
-    """Read the header; one of a newer format is told apart from damage."""
+    """Read the header; another format is told apart from damage."""
     try:
         version = msgspec.json.decode(text, type=_Version).format
-        if 0 < version <= FORMAT:
-            return _sound(msgspec.json.decode(text, type=_Header))
+        if version == FORMAT:
+            header = msgspec.json.decode(text, type=_Header)
+            _check_header(header)
+            return header
     except (ValueError, RecursionError) as error:
         raise _damaged(path) from error
     if version <= 0:
         raise _damaged(path)
+    if version > FORMAT:
+        raise ValueError(
+            f"{path} has format {version}, written by a newer Ensemblage; this one reads format "
+            f"{FORMAT}: upgrade it."
+        )
     raise ValueError(
-        f"{path} has format {version}, written by a newer Ensemblage; this one reads up to "
-        f"{FORMAT}: upgrade it."
+        f"{path} has format {version}, written by an older Ensemblage; this one reads format "
+        f"{FORMAT}: fit the model again."
     )
 
 
-def _sound(header: _Header) -> _Header:
-    """Give a header whose fields go together; refuse others."""
+def _check_header(header: _Header) -> None:
     width, seen = len(header.columns), header.training_ranges
     expect(len(header.kinds) in {0, width}, "kinds are not one per column")
     expect(set(header.kinds) <= {"numeric", "categorical", "date"}, "a kind is none")
@@ -360,8 +366,7 @@ def _sound(header: _Header) -> _Header:
         expect(0 <= seen.radius < math.inf, "the radius is none")
         for limits in filter(None, seen.ranges):
             ordered = -math.inf < limits.low <= limits.centre <= limits.high < math.inf
-            expect(ordered and 0 < limits.scale < math.inf, "a column's limits is none")
-    return header
+            expect(ordered and 0 < limits.scale < math.inf, "a column's range is none")
 
 
 def _construct(data: bytes, path: Path) -> Any:
