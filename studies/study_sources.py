@@ -25,13 +25,13 @@ from ensemblage.fusion import LogLinearPool
 from ensemblage.sources import SourceStrata
 from ensemblage.strata import ClassTarget, StrataEnsembleClassifier, tuned_svm
 from ensemblage.strata._members import (
-    Training,
     fit_members,
     member_tasks,
     out_of_fold_outputs,
     predict_members,
     resolve_parts,
 )
+from ensemblage.strata._targets import Training
 
 REPEATS = 5
 

@@ -12,7 +12,7 @@ from ensemblage.strata import (
     fit_with_out_of_fold,
 )
 from ensemblage.strata._choice import candidate_settings, out_of_fold_error
-from ensemblage.strata._members import Training
+from ensemblage.strata._targets import Training
 
 
 def rows(y, folds, weights=None):

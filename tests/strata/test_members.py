@@ -20,9 +20,7 @@ from ensemblage.strata import (
     StrataEnsembleClassifier,
     tuned_svm,
 )
-from ensemblage.strata._describe import mean_losses
 from ensemblage.strata._members import (
-    Training,
     fit_member,
     is_mixed_frame,
     member_tasks,
@@ -30,6 +28,7 @@ from ensemblage.strata._members import (
     resolve_parts,
     strongest_rows,
 )
+from ensemblage.strata._targets import Training, mean_losses
 
 X = np.arange(24.0).reshape(12, 2)
 

@@ -27,13 +27,13 @@ from ensemblage.strata import (
     paper_ensemble,
 )
 from ensemblage.strata._members import (
-    Training,
     fit_members,
     member_tasks,
     out_of_fold_outputs,
     report_members,
     resolve_parts,
 )
+from ensemblage.strata._targets import Training
 from made_outputs import KeepsOutputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from ensemblage._core import make_folds
 from ensemblage.fusion import AnchoredGate, LocalCompetence
 from ensemblage.sources import SourceStrata
-from ensemblage.strata import HISS, BootstrapStrata, StrataEnsembleClassifier, _members
+from ensemblage.strata import HISS, BootstrapStrata, StrataEnsembleClassifier
 from made_outputs import KeepsOutputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")
@@ -237,7 +237,7 @@ def test_groups_beside_a_group_wise_cv_reach_the_members_without_a_request(piped
         seen.append(groups)
         return make_folds(labels, n_folds, seed, groups)
 
-    monkeypatch.setattr(_members, "make_folds", record)
+    monkeypatch.setattr(_targets, "make_folds", record)
     rng = np.random.default_rng(0)
     X, groups = rng.normal(size=(90, 2)), np.repeat(np.arange(9), 10)
     y = (X[:, 0] > 0).astype(int)

@@ -14,10 +14,10 @@ from ensemblage.fusion import EMPTY_CONTEXT, Fusion, FusionContext, cross_val_co
 from ensemblage.strata._members import (
     EnsembleParts,
     StrataFit,
-    Training,
     member_tasks,
     out_of_fold_outputs,
 )
+from ensemblage.strata._targets import Training
 
 Doubles = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ def _evaluate_setting(
         outputs = out_of_fold_outputs(tasks, data, seed, n_jobs, anchored)
         if scored:
             error = out_of_fold_error(parts.fusion, outputs, data, context)
-    return StrataFit(settings, stratifier, tasks, outputs, context, error)
+    return StrataFit(settings, stratifier, memberships, tasks, outputs, context, error)
 
 
 def _fit_stratifier(stratifier: Any, data: Training) -> Doubles:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from ensemblage._core import (
     write_number,
 )
 from ensemblage.datasets import MISSING_CODE, Column, read_columns
+from ensemblage.strata._targets import mean_losses
 
 Doubles = NDArray[np.float64]
 ErrorRows = Literal["out-of-fold", "training", "given"]
@@ -51,19 +52,6 @@ PHRASES = {
     "missing": ("missing", "known"),
 }
 """Of a stratum above all rows, and below."""
-
-
-def mean_losses(
-    losses: Doubles, memberships: Doubles, error_from_loss: Callable[[float], float] = float
-) -> tuple[list[float | None], float | None]:
-    """Errors from mean losses, NaN if not known, of each stratum by membership, and of all rows."""
-    known = np.isfinite(losses)
-    shares, losses = memberships[known], losses[known]
-    strata = [
-        error_from_loss(float(losses @ own / total)) if total > 0 else None
-        for own, total in zip(shares.T, shares.sum(axis=0), strict=True)
-    ]
-    return strata, error_from_loss(float(losses.mean())) if len(losses) > 0 else None
 
 
 def weighted_quantiles(values: Doubles, weights: Doubles, levels: tuple[float, ...]) -> Doubles:

@@ -60,14 +60,12 @@ from ensemblage.strata._choice import (
     log_affinity,
     search_strata,
 )
-from ensemblage.strata._describe import StrataDescription, describe_strata, mean_losses
+from ensemblage.strata._describe import StrataDescription, describe_strata
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._large_rows import fit_large
 from ensemblage.strata._members import (
     EnsembleParts,
     StrataFit,
-    Training,
-    as_list,
     fit_members,
     is_mixed_frame,
     predict_members,
@@ -75,14 +73,17 @@ from ensemblage.strata._members import (
     resolve_parts,
 )
 from ensemblage.strata._targets import (
+    DEFAULT_SHRINKAGE,
     ClassTarget,
     NumericTarget,
     OutputCorrection,
     Target,
+    Training,
     conformal_factors,
     conformity_scores,
     fit_output_correction,
     fit_source_shrinkage,
+    mean_losses,
     own_member_weights,
     own_outputs,
     stratum_variances,
@@ -293,8 +294,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
         The strata of a stratifier that is fitted already stay as they are.
         """
         searches = fitted_stratifier is None and self._searches_sizes()
-        as_given = X if self._encoder_for(X) is None else None
-        parts = self._resolve_parts(as_given, weighted=sample_weight is not None)
+        parts = self._resolve_parts(X, weighted=sample_weight is not None)
         strata_seed, member_seed, fold_seed, fusion_seed = draw_seeds(self.random_state, 4)
         parts = parts._replace(fusion=set_seed(clone(parts.fusion), fusion_seed))
         data = self._read_training(X, y, sample_weight, groups, sources)
@@ -349,8 +349,10 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
         return self._new_rows(X, **ARRAY_CHECKS)
 
     def _encoder_for(self, X: Any) -> Any:
-        parts = [self.stratifier, *as_list(self.estimator), *as_list(self.anchor)]
-        for each in parts if self.encode == "auto" else []:
+        parts = [self.stratifier]
+        for given in (self.estimator, self.anchor) if self.encode == "auto" else ():
+            parts += given if isinstance(given, list | tuple) else [given]
+        for each in parts if self.encode == "auto" else ():
             if each is None or isinstance(each, str):
                 continue
             tags = get_tags(each).input_tags
@@ -370,7 +372,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
             self.anchor,
             self.fusion,
             final_estimator=self.final_estimator,
-            X=X,
+            X=X if X is None or self._encoder_for(X) is None else None,
             soft=self.membership == "soft",
             weighted=weighted,
         )
@@ -379,7 +381,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
         self, strata: StrataFit, members: list[Any], n_anchors: int, data: Training
     ) -> None:
         """Keep strata and members, and warn of members that are constant."""
-        self.stratifier_, self.n_strata_ = strata.stratifier, strata.n_strata
+        self.stratifier_, self.n_strata_ = strata.stratifier, int(strata.memberships.shape[1])
         self.stratum_size_ = strata.settings.get("stratum_size")
         n_own = len(members) - n_anchors
         self.estimators_, self.anchors_ = members[:n_own], members[n_own:]
@@ -421,8 +423,10 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
     ) -> None:
         """Learn from fused out-of-fold outputs, and report on strata and members."""
         fused = self._fit_correction(fused, strata, data)
-        self.source_shrinkage_ = fit_source_shrinkage(fused, strata, data, self._target())
-        self._fit_source_scores(fused, strata, data)
+        self.source_shrinkage_ = DEFAULT_SHRINKAGE
+        if data.sources is not None:
+            self.source_shrinkage_ = fit_source_shrinkage(fused, strata, data, self._target())
+            self._fit_source_scores(fused, strata, data)
         losses = np.full(len(data.y), np.nan)
         if fused is not None:
             known = np.isfinite(fused).all(axis=1)
@@ -936,6 +940,7 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         self.target_scale_ = data.target.scale  # type: ignore[union-attr]
         self.stratum_variances_: Doubles | None = None
         self.conformity_scores_: dict[str, NDArray[Any]] | None = None
+        self.source_conformity_scores_: dict[str, NDArray[Any]] | None = None
         self._store_correction(OutputCorrection())
         outputs = strata.outputs
         if fused is None or outputs is None:
@@ -955,11 +960,10 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         return fused
 
     def _fit_source_scores(self, fused: Doubles | None, strata: StrataFit, data: Training) -> None:
-        self.source_conformity_scores_: dict[str, NDArray[Any]] | None = None
-        if fused is None or strata.outputs is None or data.sources is None:
+        if fused is None or strata.outputs is None:
             return
         of_rows = strata.strata_of_rows
-        own = own_outputs(strata.outputs, of_rows, strata.n_strata)
+        own = own_outputs(strata.outputs, of_rows, self.n_strata_)
         mixed = self._mix_own_member(own, fused, of_rows, self._target())
         known = np.flatnonzero(np.isfinite(mixed).all(axis=1) & (data.weights > 0))
         if len(known) > 0:

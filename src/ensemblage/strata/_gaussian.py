@@ -52,6 +52,7 @@ from ensemblage.strata._gaussian_kernels import (
     StrataModel,
     clip_far_rows,
     e_step,
+    log_density_block,
     m_step,
     make_gaussians,
 )
@@ -186,10 +187,6 @@ def initial_gaussians(
     return StrataModel(centre, gaussians, covariance_type)
 
 
-def _log_densities(block: Block, model: StrataModel) -> Floats:
-    return model.log_densities(block.rows).T
-
-
 class GaussianStrata(
     ClassNamePrefixFeaturesOutMixin,
     CallbackSupportMixin,
@@ -267,7 +264,8 @@ class GaussianStrata(
                     self.converged_ = not gain > self.tol
                     if step() or self.converged_:
                         break
-            self._store_gaussians(model)
+            self.means_ = model.gaussians.means + model.centre
+            self.covariances_ = model.gaussians.covariances
             self.objective_path_ = np.array(path)
             self.n_iter_ = len(path) - 1
             self._finish(source, moments, prior, classes)
@@ -354,10 +352,6 @@ class GaussianStrata(
             message = f"Columns {names.tolist()} of X are constant and separate no strata."
         warn_user(message, ConvergenceWarning)
 
-    def _store_gaussians(self, model: StrataModel) -> None:
-        self.means_ = model.gaussians.means + model.centre
-        self.covariances_ = model.gaussians.covariances
-
     @abstractmethod
     def _initial_prior(self, n_samples: int) -> MembershipPrior:
         """Prior of the first pass; refuse parameters that so many rows cannot meet."""
@@ -393,7 +387,7 @@ class GaussianStrata(
             Log densities.
         """
         check_is_fitted(self)
-        return np.concatenate(list(self._map_rows(X, _log_densities, self._model())))
+        return np.concatenate(list(self._map_rows(X, log_density_block, self._model())))
 
     def _map_rows(self, X: ArrayLike, kernel: Callable[..., T], *state: Any) -> Iterator[T]:
         """Run ``kernel(block, *state)`` over new rows."""

@@ -197,6 +197,10 @@ def _columns_by_row(rows: Floats, centre: Floats) -> Floats:
     return columns
 
 
+def log_density_block(block: Block, model: StrataModel) -> Floats:
+    return model.log_densities(block.rows).T
+
+
 def e_step(block: Block, model: StrataModel, prior: MembershipPrior) -> tuple[Floats, Moments]:
     r"""Responsibilities of one block (HISS, eq. 7) and the statistics that follow from them.
 

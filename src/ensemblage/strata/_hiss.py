@@ -375,7 +375,8 @@ class HISS(GaussianStrata):
         floor = self.variance_floor * mean_variance(first, second, form) or 1.0
         averages = batch._replace(mass=mass, first=first, second=second)
         model = m_step(averages, model, floor)
-        self._store_gaussians(model)
+        self.means_ = model.gaussians.means + model.centre
+        self.covariances_ = model.gaussians.covariances
         self.log_scales_ = self.log_scales_ + step * (log_scales - self.log_scales_)
         self.effective_counts_ = mass * (past + weight)
         self.coincident_groups_, self.polished_ = coincident_groups(model), False

@@ -771,8 +771,8 @@ def exact_memberships(
 ) -> tuple[Fitted, Doubles]:
     """Memberships at exact dual variables, sought from log scales of the strata; the new ones."""
     found, adjustments = solve_dual(source, densities, log_scales, sizes)
-    fitted = source.collect(exact_block, densities, found, adjustments, em_scales)
-    return fitted, densities.expand_scales(found)
+    log_scales = densities.expand_scales(found)
+    return source.collect(exact_block, densities, found, adjustments, em_scales), log_scales
 
 
 def exact_block(

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
 
 from ensemblage._core import (
     EstimatorTemplate,
-    Fold,
     draw_seeds,
     draw_seeds_each,
-    final_step,
     fit_parameter,
     limit_blas_threads,
-    make_folds,
     run_tasks,
     take_rows,
 )
@@ -28,41 +23,16 @@ from ensemblage.fusion import (
     Fusion,
     FusionContext,
     LogLinearPool,
+    common_response_method,
+    regressor_response_method,
     resolve_fusion,
 )
-from ensemblage.strata._targets import ClassTarget, NumericTarget, Target
+from ensemblage.strata._targets import ClassTarget, NumericTarget, Target, Training
 
 Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Member = tuple[str, EstimatorTemplate]
 """Response method of a kind of member, and of what copies are fitted."""
-
-
-class Training(NamedTuple):
-    """Validated training rows.
-
-    ``y`` are codes of classes, or numbers; ``weights`` are ones where no ``sample_weight`` was
-    given; ``folds`` are there where out-of-fold outputs are needed.
-    """
-
-    X: Any
-    y: NDArray[Any]
-    target: Target
-    weights: Doubles
-    sample_weight: Doubles | None = None
-    sources: NDArray[Any] | None = None
-    groups: NDArray[Any] | None = None
-    folds: list[Fold] | None = None
-
-    def with_folds(self, cv: Any, seed: int) -> Training:
-        """Add the folds that a user's ``cv`` asks for; a splitter may leave rows out of all."""
-        y, target, groups = self.y, self.target, self.groups
-        if not isinstance(cv, Integral):
-            splitter = check_cv(cv, y, classifier=target.is_classification)
-            return self._replace(folds=[Fold(*each) for each in splitter.split(self.X, y, groups)])
-        n_folds = int(cv) if groups is not None else target.n_folds(y, int(cv))
-        labels = target.stratification_labels(y)
-        return self._replace(folds=make_folds(labels, n_folds, seed, groups))
 
 
 class EnsembleParts(NamedTuple):
@@ -100,18 +70,11 @@ class StrataFit(NamedTuple):
 
     settings: dict[str, Any]
     stratifier: Any
+    memberships: Doubles
     tasks: list[MemberTask]
     outputs: Doubles | None
     context: FusionContext
     error: float
-
-    @property
-    def memberships(self) -> Doubles:
-        return np.asarray(final_step(self.stratifier).memberships_)
-
-    @property
-    def n_strata(self) -> int:
-        return int(self.memberships.shape[1])
 
     @property
     def strata_of_rows(self) -> Indices:
@@ -158,11 +121,18 @@ def resolve_parts(
     if isinstance(fusion, AffinityGate) and len(members) + len(anchors) > 1:
         pool = LogLinearPool(by_stratum=True) if numeric else None
         fusion = AnchoredGate(fusion, pool, n_anchors=len(anchors))
+    requires_fit = fusion.requires_fit(numeric=numeric)
     own, on_all_rows = (
-        [(target.response_method(each), EstimatorTemplate(each)) for each in several]
+        [
+            (
+                regressor_response_method(each) if numeric else common_response_method([each]),
+                EstimatorTemplate(each),
+            )
+            for each in several
+        ]
         for several in (members, anchors)
     )
-    return EnsembleParts(own, on_all_rows, fusion, soft, fusion.requires_fit(numeric=numeric))
+    return EnsembleParts(own, on_all_rows, fusion, soft, requires_fit)
 
 
 def as_list(given: Any) -> list[Any]:

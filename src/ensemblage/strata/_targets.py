@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, check_cv
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.utils.multiclass import check_classification_targets
 
-from ensemblage._core import PROBABILITY_FLOOR, as_numbers, warn_user
+from ensemblage._core import PROBABILITY_FLOOR, Fold, as_numbers, make_folds, warn_user
 from ensemblage.evaluation import source_thresholds, weighted_threshold
 from ensemblage.fusion import (
     SHARE_GRID,
     Normals,
     are_probabilities,
-    common_response_method,
     fit_variance_correction,
     member_outputs,
     normal_log_density,
     normal_mixture,
     regressor_outputs,
-    regressor_response_method,
 )
 from ensemblage.strata._linear_members import ScaledLogisticRegression, ScaledRidge
 
 if TYPE_CHECKING:
-    from ensemblage.strata._members import StrataFit, Training
+    from ensemblage.strata._members import StrataFit
 
 Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -100,11 +99,6 @@ class ClassTarget(NamedTuple):
     @staticmethod
     def anchors_by_name() -> dict[str, Callable[[], Any]]:
         return {"svm": tuned_svm}
-
-    @staticmethod
-    def response_method(estimator: Any) -> str:
-        """Name the best method that an estimator has."""
-        return common_response_method([estimator])
 
     @property
     def n_outputs(self) -> int:
@@ -212,11 +206,6 @@ class NumericTarget(NamedTuple):
     def anchors_by_name() -> dict[str, Callable[[], Any]]:
         return {"svm": tuned_svr}
 
-    @staticmethod
-    def response_method(estimator: Any) -> str:
-        """Name the best method that an estimator has."""
-        return regressor_response_method(estimator)
-
     @property
     def n_outputs(self) -> int:
         return 2
@@ -285,6 +274,46 @@ class NumericTarget(NamedTuple):
 
 
 Target: TypeAlias = ClassTarget | NumericTarget
+
+
+class Training(NamedTuple):
+    """Validated training rows.
+
+    ``y`` are codes of classes, or numbers; ``weights`` are ones where no ``sample_weight`` was
+    given; ``folds`` are there where out-of-fold outputs are needed.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    target: Target
+    weights: Doubles
+    sample_weight: Doubles | None = None
+    sources: NDArray[Any] | None = None
+    groups: NDArray[Any] | None = None
+    folds: list[Fold] | None = None
+
+    def with_folds(self, cv: Any, seed: int) -> Training:
+        """Add the folds that a user's ``cv`` asks for; a splitter may leave rows out of all."""
+        y, target, groups = self.y, self.target, self.groups
+        if not isinstance(cv, Integral):
+            splitter = check_cv(cv, y, classifier=target.is_classification)
+            return self._replace(folds=[Fold(*each) for each in splitter.split(self.X, y, groups)])
+        n_folds = int(cv) if groups is not None else target.n_folds(y, int(cv))
+        labels = target.stratification_labels(y)
+        return self._replace(folds=make_folds(labels, n_folds, seed, groups))
+
+
+def mean_losses(
+    losses: Doubles, memberships: Doubles, error_from_loss: Callable[[float], float] = float
+) -> tuple[list[float | None], float | None]:
+    """Errors from mean losses, NaN if not known, of each stratum by membership, and of all rows."""
+    known = np.isfinite(losses)
+    shares, losses = memberships[known], losses[known]
+    strata = [
+        error_from_loss(float(losses @ own / total)) if total > 0 else None
+        for own, total in zip(shares.T, shares.sum(axis=0), strict=True)
+    ]
+    return strata, error_from_loss(float(losses.mean())) if len(losses) > 0 else None
 
 
 class OutputCorrection(NamedTuple):
@@ -358,10 +387,11 @@ def fit_source_shrinkage(
     oof: Doubles | None, strata: StrataFit, data: Training, target: Target
 ) -> float:
     """Choose the shrinkage of known sources on out-of-fold outputs, where there are such."""
-    if data.sources is None or strata.outputs is None or oof is None:
+    if strata.outputs is None or oof is None:
         return DEFAULT_SHRINKAGE
     of_rows = strata.strata_of_rows
-    own = target.own_member_output(own_outputs(strata.outputs, of_rows, strata.n_strata), of_rows)
+    n_strata = strata.memberships.shape[1]
+    own = target.own_member_output(own_outputs(strata.outputs, of_rows, n_strata), of_rows)
     known = np.isfinite(oof).all(axis=1) & np.isfinite(own).all(axis=1)
     if not known.any():
         return DEFAULT_SHRINKAGE
@@ -379,13 +409,13 @@ def stratum_variances(
 
     A stratum's is shrunk towards that of all as by ``PRIOR_ROWS`` rows.
     """
-    of_rows = strata.strata_of_rows[known]
-    means = own_outputs(outputs, of_rows, strata.n_strata)[:, 0]
+    of_rows, n_strata = strata.strata_of_rows[known], strata.memberships.shape[1]
+    means = own_outputs(outputs, of_rows, n_strata)[:, 0]
     squares = (data.y[known] - means) ** 2
     weights = data.weights[known] / data.weights[known].mean()
     whole = float(np.average(squares, weights=weights))
-    sums = np.bincount(of_rows, weights * squares, strata.n_strata)
-    sizes = np.bincount(of_rows, weights, strata.n_strata)
+    sums = np.bincount(of_rows, weights * squares, n_strata)
+    sizes = np.bincount(of_rows, weights, n_strata)
     least = np.finfo(float).tiny
     return np.asarray(np.maximum((sums + PRIOR_ROWS * whole) / (sizes + PRIOR_ROWS), least))
 
