@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from ensemblage._core import make_folds
 from ensemblage.fusion import AnchoredGate, LocalCompetence
 from ensemblage.sources import SourceStrata
-from ensemblage.strata import HISS, BootstrapStrata, StrataEnsembleClassifier
+from ensemblage.strata import HISS, BootstrapStrata, StrataEnsembleClassifier, _targets
 from made_outputs import KeepsOutputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")

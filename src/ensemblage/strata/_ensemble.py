@@ -380,20 +380,12 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
     def _store_members(
         self, strata: StrataFit, members: list[Any], n_anchors: int, data: Training
     ) -> None:
-        """Keep strata and members, and warn of members that are constant."""
         self.stratifier_, self.n_strata_ = strata.stratifier, int(strata.memberships.shape[1])
         self.stratum_size_ = strata.settings.get("stratum_size")
         n_own = len(members) - n_anchors
         self.estimators_, self.anchors_ = members[:n_own], members[n_own:]
         self.response_methods_ = [task.response_method for task in strata.tasks]
         self.member_sizes_ = np.array([len(task.rows) for task in strata.tasks[: self.n_strata_]])
-        constant = [data.target.is_constant(member) for member in members[: self.n_strata_]]
-        self.constant_strata_ = np.flatnonzero(constant)
-        if len(self.constant_strata_) > 0:
-            warn_user(
-                f"{len(self.constant_strata_)} of {len(constant)} strata hold "
-                f"{data.target.constant_stratum_warning}",
-            )
         self.feature_means_ = None
         if isinstance(data.X, np.ndarray):
             self.feature_means_ = np.average(data.X, axis=0, weights=data.weights)
@@ -421,7 +413,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
     def _fit_after_fusion(
         self, fused: Doubles | None, strata: StrataFit, members: list[Any], data: Training
     ) -> None:
-        """Learn from fused out-of-fold outputs, and report on strata and members."""
+        """Learn from fused out-of-fold outputs; report on strata and members, warn of constants."""
         fused = self._fit_correction(fused, strata, data)
         self.source_shrinkage_ = DEFAULT_SHRINKAGE
         if data.sources is not None:
@@ -438,6 +430,13 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
         if weights is not None:
             weights = np.ravel(self._correct_weights(weights[None]))
         self.member_report_ = report_members(strata.tasks, members, strata.outputs, data, weights)
+        constant = [report["constant"] for report in self.member_report_[: self.n_strata_]]
+        self.constant_strata_ = np.flatnonzero(constant)
+        if len(self.constant_strata_) > 0:
+            warn_user(
+                f"{len(self.constant_strata_)} of {len(constant)} strata hold "
+                f"{data.target.constant_stratum_warning}",
+            )
 
     @abstractmethod
     def _target(self) -> Target:
@@ -462,10 +461,12 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
 
     def _scores(self, X: Any, sources: Any = None) -> Doubles:
         _, outputs, context = self._member_outputs(X)
-        fused = self._correct(self.fusion_.combine(outputs, context), outputs)
+        fused, target = self.fusion_.combine(outputs, context), self._target()
+        if not target.is_classification:
+            fused = self._correct(fused, outputs)
         if sources is None:
             return fused
-        target, strata = self._target(), self._strata_of_sources(sources, len(fused))
+        strata = self._strata_of_sources(sources, len(fused))
         if not target.can_mix(fused, self.response_methods_[: len(self.estimators_)]):
             raise ValueError(
                 "sources were given, but members or fusion give no probabilities. Leave them out, "
