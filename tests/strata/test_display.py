@@ -198,7 +198,7 @@ def test_words_have_no_place_on_a_map():
     rows = pd.DataFrame({"job": ["cook", "smith"], "city": ["Bern", "Uri"]})
     strata = Jobs()
     strata.memberships_ = np.eye(2)
-    with pytest.raises(ValueError, match="X holds words"):
+    with pytest.raises(ValueError, match="X holds text"):
         StrataDisplay.from_estimator(strata, rows)
 
 

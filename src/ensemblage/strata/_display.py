@@ -15,6 +15,9 @@ Doubles = NDArray[np.float64]
 
 
 NO_STRATUM = -1
+"""Of a row that is in none."""
+BADGE = 0.035
+"""Room that a stratum's number needs, as a share of the map's width."""
 
 
 def project(rows: Doubles, names: NDArray[np.str_] | None) -> tuple[Doubles, tuple[str, str]]:
@@ -50,22 +53,18 @@ def outline_strata(points: Doubles, memberships: Doubles) -> tuple[Doubles, Doub
     return centres, covariances
 
 
-def push_apart(places: Doubles, gap: float) -> Doubles:
-    """Move places that are closer than ``gap``, as little as fifty small steps do."""
+def push_apart(places: Doubles, room: float) -> Doubles:
+    """Move places that are closer than ``room``, as little as fifty small steps do."""
     places = places.copy()
     # equal places need a direction to part in
     angles = 2 * np.pi * np.arange(len(places)) / max(len(places), 1)
-    places += 1e-3 * gap * np.column_stack([np.cos(angles), np.sin(angles)])
+    places += 1e-3 * room * np.column_stack([np.cos(angles), np.sin(angles)])
     for _ in range(50):
         between = places[:, None] - places
         distance = np.linalg.norm(between, axis=2) + np.eye(len(places))
-        push = np.maximum(gap - distance, 0) / distance
-        places += 0.5 * (push[:, :, None] * between).sum(axis=1)
+        overlap = np.maximum(room - distance, 0) / distance
+        places += 0.5 * (overlap[:, :, None] * between).sum(axis=1)
     return places
-
-
-BADGE = 0.035
-"""Room that a stratum's number needs, as a share of the map's width."""
 
 
 def _unfold(model: Any, X: Any) -> tuple[Any, Any, Any]:
@@ -95,7 +94,7 @@ def _as_numbers(X: Any) -> Doubles:
         rows = np.asarray(X).astype(float)
     except (TypeError, ValueError):
         raise ValueError(
-            "X holds words, which have no place on a map. Put an encoder before the strata, in a "
+            "X holds text, which has no place on a map. Put an encoder before the strata, in a "
             "pipeline."
         ) from None
     if rows.shape[1] < 2:
@@ -134,7 +133,7 @@ class StrataDisplay:
     centres : ndarray of shape (n_strata, 2)
         Mean place of each stratum's rows, weighted by membership.
     covariances : ndarray of shape (n_strata, 2, 2)
-        Their spread.
+        Their covariances on the map, in the same way.
     sizes : ndarray of shape (n_strata,)
         Sum of each stratum's memberships over the rows shown.
     strongest : ndarray of shape (n_samples,)
@@ -316,14 +315,6 @@ class StrataDisplay:
             raise ValueError("colour_by='class' needs the classes: give y.")
         return colour_by
 
-    def _name(self, stratum: int) -> str:
-        names = self.stratum_names
-        return f"stratum {stratum}" if names is None else f"{stratum}: {names[stratum]}"
-
-    def _opacity(self, rows: NDArray[np.intp]) -> Doubles:
-        """Rows that belong strongly are drawn strongly."""
-        return np.asarray(np.clip(self.memberships[rows].max(axis=1), 0.15, 0.85))
-
     def _scatter(
         self, ax: Any, rows: NDArray[np.intp], colour: Any, opacity: Any, label: str | None = None
     ) -> None:
@@ -350,7 +341,9 @@ class StrataDisplay:
         for j in range(len(self.sizes)):
             rows = np.flatnonzero(self.strongest == j)
             if len(rows) > 0:
-                self._scatter(ax, rows, palette[j % len(palette)], self._opacity(rows))
+                # rows that belong strongly are drawn strongly
+                opacity = np.clip(self.memberships[rows].max(axis=1), 0.15, 0.85)
+                self._scatter(ax, rows, palette[j % len(palette)], opacity)
 
     def _draw_outlines(
         self, ax: Any, shown: NDArray[np.intp], n_std: float, *, coloured: bool
@@ -367,7 +360,9 @@ class StrataDisplay:
                 arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.8},
             )  # fmt: skip
             if coloured:
-                label = f"{self._name(j)} ({self.sizes[j]:.0f} rows)"
+                names = self.stratum_names
+                name = f"stratum {j}" if names is None else f"{j}: {names[j]}"
+                label = f"{name} ({self.sizes[j]:.0f} rows)"
                 ax.plot([], [], "o", color=colour, markersize=5, label=label)
         if not coloured and len(shown) > 0:
             low, high = self.sizes[shown].min(), self.sizes[shown].max()
@@ -388,7 +383,7 @@ def _draw_ellipse(ax: Any, centre: Doubles, covariance: Doubles, n_std: float, c
 
 
 def _palette(plt: Any, n_colours: int) -> list[Any]:
-    """Give colours that tell neighbours apart; beyond twenty they repeat, numbers do not."""
+    """Give colours that differ between neighbours; beyond twenty they repeat."""
     if n_colours <= 10:
         return list(plt.get_cmap("tab10").colors)
     pairs = plt.get_cmap("tab20").colors

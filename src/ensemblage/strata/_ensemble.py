@@ -118,9 +118,14 @@ stratifier : stratifier, default=None
     What divides the rows: :class:`HISS`, :class:`MixtureStrata`, :class:`BootstrapStrata`,
     :class:`SourceStrata`, a pipeline that ends in one, or your own under the same contract. If
     not given, HISS with number and size chosen.
+final_estimator : estimator, default=None
+    What stacking fits on the members' outputs; logistic or ridge regression if not given.
 membership : {"hard", "soft"}, default="hard"
     Give a member the strongest rows of its stratum, as many as the stratum is large, or all
     rows with their memberships as weights.
+anchor : None, "svm", estimator or list of these, default=None
+    Members fitted on all rows beside the strata; ``"svm"`` is a lightly tuned RBF support vector
+    machine.
 stratum_size : float, "auto" or None, default=None
     Sets the stratifier's parameter. ``"auto"`` tries 0.05, 0.1, 0.2 and 0.4 and takes the
     size with the least out-of-fold error. None leaves the stratifier's own; without a
@@ -137,6 +142,10 @@ max_member_rows : int, default=10000
     stratum by their memberships; arrays and frames are learned whole.
 stratifier_ : stratifier
     Fitted; of rows on disk or on a cluster ``memberships_`` are those of the rows drawn.
+estimators_ : list of estimators
+    Fitted members, one per stratum; of several kinds, kind by kind.
+anchors_ : list of estimators
+    Fitted members on all rows.
 fusion_ : Fusion
     Fitted.
 feature_means_ : ndarray of shape (n_features_in_,) or None
@@ -144,8 +153,13 @@ feature_means_ : ndarray of shape (n_features_in_,) or None
 source_shrinkage_ : float
     How many rows of a source count as much as all members, where :class:`SourceStrata` know the
     source at prediction: its own member has the weight n / (n + shrinkage).
+stratum_errors_ : list of float or None
+    Out-of-fold error rate, or RMSE of a numeric target, on each stratum's rows, weighted by
+    membership; None where that is not known.
 out_of_fold_error_ : float or None
     The same on all training rows in a test fold.
+constant_strata_ : ndarray of int
+    Strata with one class or one value of the target only, whose member is constant.
 stratum_size_, n_strata_ : float, int or None
     What was chosen or set.
 trials_ : list of dict
@@ -613,48 +627,27 @@ class StrataEnsembleClassifier(
     fusion : {"stacking", "gate", "log_linear", "mean", "vote"} or Fusion, default="gate"
         How members' outputs become one. ``"gate"`` weighs the members by how close a row is to
         their strata; with an anchor, the gate's output is pooled with the anchor's.
-    final_estimator : classifier, default=None
-        The classifier that stacking fits on the members' outputs; logistic regression if not
-        given.
-    {membership}
-    anchor : None, "svm", classifier or list of these, default=None
-        Members fitted on all rows beside the strata; ``"svm"`` is a lightly tuned RBF support
-        vector machine.
-    {stratum_size, n_strata}
+    {final_estimator, membership, anchor, stratum_size, n_strata}
     cv : int, "in-sample", splitter or iterable, default=5
         Folds from which a learning fusion gets out-of-fold outputs of the members.
         The strata stay as they are, since they know no labels; only members are fitted again.
         ``"in-sample"`` uses outputs on the training rows themselves, as the paper does.
-    {encode}
-    {max_member_rows, n_jobs, random_state}
+    {encode, max_member_rows, n_jobs, random_state}
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    {stratifier_}
-    estimators_ : list of classifiers
-        Fitted members, one per stratum; of several kinds, kind by kind.
-    anchors_ : list of classifiers
-        Fitted members on all rows.
-    {fusion_}
+    {stratifier_, estimators_, anchors_, fusion_}
     response_methods_ : list of {"predict_proba", "decision_function", "predict"}
         The method that gives each member's outputs, anchors last.
     member_report_ : list of dict
         Per member: ``stratum`` (None for an anchor), ``estimator``, ``n_rows``, ``classes``,
         ``constant``, ``weight`` (in the fusion, None where that differs by row) and ``score``
         (out-of-fold accuracy on rows of its stratum, None if not measured).
-    {feature_means_}
-    {source_shrinkage_}
-    stratum_errors_ : list of float or None
-        Out-of-fold error rate on each stratum's rows, weighted by membership; None where that is
-        not known.
-    {out_of_fold_error_, stratum_size_, n_strata_, trials_, n_without_fold_, member_sizes_}
-    constant_strata_ : ndarray of int
-        Strata with one class only, whose member always predicts that class.
-    {encoder_}
-    {n_features_in_}
-    {feature_names_in_}
+    {feature_means_, source_shrinkage_, stratum_errors_, out_of_fold_error_, stratum_size_}
+    {n_strata_, trials_, n_without_fold_, member_sizes_, constant_strata_}
+    {encoder_, n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -752,43 +745,25 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         How members' densities become one. ``"gate"`` mixes those of the members whose strata a row
         is close to; with an anchor, the gate's density is pooled with the anchor's.
         ``"log_linear"`` is a product with learned importances.
-    final_estimator : regressor, default=None
-        The regressor that stacking fits on the members' predictions; ridge regression if not
-        given.
-    {membership}
-    anchor : None, "svm", regressor or list of these, default=None
-        Members fitted on all rows beside the strata; ``"svm"`` is a lightly tuned RBF support
-        vector regressor.
-    {stratum_size, n_strata}
+    {final_estimator, membership, anchor, stratum_size, n_strata}
     cv : int, "in-sample", splitter or iterable, default=5
         Folds from which variances and fusion get out-of-fold outputs of the members.
         The strata stay as they are. ``"in-sample"`` uses outputs on the training rows themselves:
         variances are then too small, and there are no intervals.
-    {encode}
-    {max_member_rows, n_jobs, random_state}
+    {encode, max_member_rows, n_jobs, random_state}
 
     Attributes
     ----------
     target_scale_ : float
         Standard deviation of the target in training.
-    {stratifier_}
-    estimators_ : list of regressors
-        Fitted members, one per stratum; of several kinds, kind by kind.
-    anchors_ : list of regressors
-        Fitted members on all rows.
-    {fusion_}
+    {stratifier_, estimators_, anchors_, fusion_}
     response_methods_ : list of {"predict", "predict_std"}
         What gives each member's outputs, anchors last; the second includes a standard deviation.
     member_report_ : list of dict
         Per member: ``stratum`` (None for an anchor), ``estimator``, ``n_rows``, ``constant``,
         ``rmse`` and ``score`` (R²), both out of fold on rows of its stratum, and ``weight`` (in the
         fusion, None where that differs by row).
-    {feature_means_}
-    {source_shrinkage_}
-    stratum_errors_ : list of float or None
-        Out-of-fold RMSE on each stratum's rows, weighted by membership; None where that is not
-        known.
-    {out_of_fold_error_}
+    {feature_means_, source_shrinkage_, stratum_errors_, out_of_fold_error_}
     anchor_index_, anchor_weight_ : int, float
         The anchor with the least error, and its weight beside the fused mean: that with the least
         out-of-fold squared error.
@@ -803,12 +778,8 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         that each row is closest to) and ``weights``, each of shape (n_rows,), for intervals.
     source_conformity_scores_ : dict of ndarray or None
         The same where the source is known; None without sources.
-    {stratum_size_, n_strata_, trials_, n_without_fold_, member_sizes_}
-    constant_strata_ : ndarray of int
-        Strata with one value of the target only, whose member always predicts it.
-    {encoder_}
-    {n_features_in_}
-    {feature_names_in_}
+    {stratum_size_, n_strata_, trials_, n_without_fold_, member_sizes_, constant_strata_}
+    {encoder_, n_features_in_, feature_names_in_}
 
     See Also
     --------
