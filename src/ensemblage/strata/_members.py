@@ -55,7 +55,7 @@ class MemberTask(NamedTuple):
     """
 
     response_method: str
-    blueprint: EstimatorTemplate
+    template: EstimatorTemplate
     rows: Indices
     weights: Doubles | None
     stratum: int | None = None
@@ -189,7 +189,7 @@ def fit_member(task: MemberTask, X: Any, y: NDArray[Any], target: Target, seeds:
     y = y[task.rows]
     if (y == y[0]).all():
         return target.constant_member(y)
-    member = task.blueprint.build(seeds)
+    member = task.template.build(seeds)
     name = None if task.weights is None else fit_parameter(member, "sample_weight")
     passed = {} if task.weights is None or name is None else {name: task.weights[task.rows]}
     rows = take_rows(X, task.rows)
@@ -257,9 +257,9 @@ def out_of_fold_outputs(
 
 
 def _member_seeds(tasks: list[MemberTask], seed: int) -> list[list[int]]:
-    if all(task.blueprint.n_seeds == 0 for task in tasks):
+    if all(task.template.n_seeds == 0 for task in tasks):
         return [[]] * len(tasks)
-    return draw_seeds_each(draw_seeds(seed, len(tasks)), [task.blueprint.n_seeds for task in tasks])
+    return draw_seeds_each(draw_seeds(seed, len(tasks)), [task.template.n_seeds for task in tasks])
 
 
 def report_members(
@@ -284,7 +284,7 @@ def report_members(
         report.append(
             {
                 "stratum": task.stratum,
-                "estimator": type(task.blueprint.estimator).__name__,
+                "estimator": type(task.template.estimator).__name__,
                 "n_rows": len(task.rows),
                 **facts,
                 "weight": None if weights is None else float(weights[i]),
