@@ -79,21 +79,7 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 
 @set_module("ensemblage.sources")
 class Deviation(NamedTuple):
-    """How much a source's coefficient differs from the common one.
-
-    Parameters
-    ----------
-    source : object
-        The source.
-    column : str
-        The column's name, or ``x`` and its number.
-    label : object
-        The class whose log odds the coefficient raises; None for a numeric target.
-    value : float
-        The difference, in log odds or in units of the target, per unit of the column.
-    low, high : float
-        Its 95 % confidence limits.
-    """
+    """How much a source's coefficient differs from the common one, with 95 % limits."""
 
     source: Any
     column: str
@@ -249,9 +235,10 @@ class BasePartialPooling(DocLinkMixin):
         Returns
         -------
         list of Deviation
-            The most significant first. Each is a named tuple of ``source``, ``column``, ``label``
-            (the class; None for a numeric target), ``value`` (the difference, per unit of the
-            column) and its 95 % confidence limits ``low`` and ``high``.
+            The most significant first. Each is a named tuple of ``source``, ``column`` (its name,
+            or ``x`` and its number), ``label`` (the class whose log odds the coefficient raises;
+            None for a numeric target), ``value`` (the difference, in log odds or in units of the
+            target, per unit of the column) and its 95 % confidence limits ``low`` and ``high``.
         """
         check_is_fitted(self)
         shape = (len(self.sources_), -1, self.n_features_in_)
