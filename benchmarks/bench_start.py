@@ -38,7 +38,7 @@ FIT = ("fit", "rows.csv", "-t", "class")
 CASES = (
     Case("--help", ("--help",), 0.2),
     Case("a file that is not there", ("fit", "absent.csv", "-t", "class", "-o", "x.skops"), 0.2, 1),
-    Case("predict, logistic", ("predict", "logistic.skops", "rows.csv"), 1.1),
+    Case("predict, logistic", ("predict", "logistic.skops", "rows.csv"), 1.3),
     Case("predict, strata", ("predict", "strata.skops", "rows.csv"), 1.4),
     Case("fit, logistic", (*FIT, "-m", "logistic", "-o", "l.skops"), 2.5),
     Case("fit, strata", (*FIT, "-m", "strata", "-o", "s.skops"), 4.0),

@@ -401,7 +401,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
     {n_iter_, n_estimators_}
     fusion_ : Fusion
         The fitted fusion; where members were refitted with a gate, a
-        :class:`~ensemblage.fusion.SoftmaxGate` on standardised features.
+        softmax gate on standardised features.
     development_scores_ : dict
         Accuracy on the development split of each ensemble tried; only if one was chosen there.
     {encoder_, basis_, C_, mean_, scale_, n_features_in_, feature_names_in_}
