@@ -140,14 +140,10 @@ def as_list(given: Any) -> list[Any]:
 
 
 def _named_anchor(given: Any, target: type[ClassTarget | NumericTarget]) -> Any:
-    if not isinstance(given, str):
-        return given
-    known = target.anchors_by_name()
-    if given not in known:
+    if isinstance(given, str) and given != "svm":
         expected = "a regressor" if target is NumericTarget else "a classifier"
-        names = ", ".join(map(repr, known))
-        raise ValueError(f"anchor={given!r} is not known; use {names} or {expected}.")
-    return known[given]()
+        raise ValueError(f"anchor={given!r} is not known; use 'svm' or {expected}.")
+    return target.svm_anchor() if isinstance(given, str) else given
 
 
 def _require_weights(estimators: list[Any], reason: str) -> None:

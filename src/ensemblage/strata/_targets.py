@@ -97,8 +97,8 @@ class ClassTarget(NamedTuple):
         return ScaledLogisticRegression()
 
     @staticmethod
-    def anchors_by_name() -> dict[str, Callable[[], Any]]:
-        return {"svm": tuned_svm}
+    def svm_anchor() -> Any:
+        return tuned_svm()
 
     @property
     def n_outputs(self) -> int:
@@ -203,8 +203,8 @@ class NumericTarget(NamedTuple):
         return ScaledRidge()
 
     @staticmethod
-    def anchors_by_name() -> dict[str, Callable[[], Any]]:
-        return {"svm": tuned_svr}
+    def svm_anchor() -> Any:
+        return tuned_svr()
 
     @property
     def n_outputs(self) -> int:
