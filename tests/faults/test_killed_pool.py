@@ -41,4 +41,4 @@ def test_a_killed_worker_changes_nothing(tmp_path, caplog):
     assert marker.exists()
     assert "A worker process died" in caplog.text
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
-    assert two.leaderboard_.left_out == ()
+    assert two.leaderboard_.failures == ()

@@ -106,7 +106,7 @@ def test_auto_is_the_pool(monkeypatch):
     monkeypatch.setitem(METHODS, "auto", replace(METHODS["auto"], regressor=make))
     trained = train(homes(60), "auto", n_splits=2)
     (scores,), pool = trained.comparison.methods, trained.model[-1].leaderboard_[0]
-    assert np.sqrt(np.mean(np.square(scores.rmse))) == pytest.approx(pool.rmse)
+    assert np.sqrt(np.mean(np.square(scores.rmse))) == pytest.approx(pool.score)
     assert np.mean(scores.log_score) == pytest.approx(pool.log_loss)
     assert scores.accuracy == ()
     assert scores.coverage == (None, None)
