@@ -13,6 +13,27 @@ Array = NDArray[Any]
 Codes = NDArray[np.int32]
 Doubles = NDArray[np.float64]
 
+SPLITTER = 2.0**27 + 1
+"""Splits a float64 into halves whose products are exact (Veltkamp)."""
+MAX_PARTS = 64
+"""The exponents of all finite numbers have room for fewer numbers that do not overlap."""
+CHUNK_ELEMENTS = 65536
+"""Elements of a chunk's distances and squares, so that they stay in the second-level cache."""
+LANES = 16
+"""Rows that the widest vectors hold; a chunk is a multiple of them."""
+MIN_CHUNK_ROWS = 64
+"""Shorter loops spend their time on starting."""
+MAX_CHUNK_ROWS = 1024
+"""Rows of a chunk at most."""
+MIN_MARGIN = 1e-11
+"""Relative margin of bounds for the rounding of many small moves."""
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""Increment of SplitMix64's states."""
+FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+"""Its multipliers."""
+S11, S27, S30, S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
+"""Its shifts."""
+
 
 class ClusterSums(NamedTuple):
     """Weighted sums of each cluster's rows, each as two numbers that add up to it."""
@@ -93,11 +114,6 @@ def own_distances(rows: Array, centers: Array, labels: Array) -> Any:
     return distances
 
 
-SPLITTER = 2.0**27 + 1
-# the exponents of all finite numbers have room for fewer numbers that do not overlap
-MOST_PARTS = 64
-
-
 @compiled
 def two_sum(a: float, b: float) -> tuple[float, float]:
     """Give the rounded sum, and what the rounding lost."""
@@ -160,7 +176,7 @@ def compare_distances(row: Array, one: Array, other: Array, view: Array) -> floa
 
     Row and centres are of shape (n_features,), as is the view: how often it drew each feature.
     """
-    parts, n_parts = np.zeros(MOST_PARTS), 0
+    parts, n_parts = np.zeros(MAX_PARTS), 0
     for j in range(len(row)):
         if view[j] > 0:
             value = np.float64(row[j])
@@ -184,14 +200,6 @@ def nearest_exactly(row: Array, centers: Array, view: Array, distances: Array, l
         if best < 0 or compare_distances(row, centers[k], centers[best], view) < 0:
             best = k
     return best
-
-
-CHUNK_ELEMENTS = 65536
-LANES = 16
-"""Rows that the widest vectors hold; a chunk is a multiple of them."""
-FEWEST_ROWS, MOST_ROWS = 64, 1024
-"""Of a chunk: shorter loops spend their time on starting."""
-LEAST_MARGIN = 1e-11
 
 
 class Ballot(NamedTuple):
@@ -279,7 +287,7 @@ def _run(
     ballot = Ballot(rows, centers, weights, slack_of(rows, n_features))
     # rows per matrix product: where it can be, all of it stays in the second-level cache
     chunk = CHUNK_ELEMENTS // (n_clusters * (len(views) + n_features))
-    chunk = int(np.clip(chunk - chunk % LANES, FEWEST_ROWS, MOST_ROWS))
+    chunk = int(np.clip(chunk - chunk % LANES, MIN_CHUNK_ROWS, MAX_CHUNK_ROWS))
     squares = np.zeros((n_features, n_clusters, chunk), rows.dtype)
     distances = np.zeros((len(views), n_clusters, chunk), rows.dtype)
     factors, products = squares.reshape(n_features, -1), distances.reshape(len(views), -1)
@@ -373,7 +381,7 @@ def _bound(distances: Array, slack: float, active: Array, labels: Codes, bounds:
     """Write how far centres may move before half of a row's views can have changed their vote."""
     n_views, n_clusters, n_places = distances.shape
     # what the subtraction of many small moves rounds away is smaller by far
-    margin = max(slack, LEAST_MARGIN)
+    margin = max(slack, MIN_MARGIN)
     nearest, here = np.empty(n_places, distances.dtype), np.empty(n_places, distances.dtype)
     own, gaps = labels[active], np.empty((n_places, n_views))
     far = distances.dtype.type(np.inf)
@@ -408,11 +416,6 @@ def _ranked(values: Doubles, rank: int) -> float:
                 i, j = i + 1, j - 1
         low, high = i if j < rank else low, j if rank < i else high
     return float(values[rank])
-
-
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-S11, S27, S30, S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
 
 
 class Draws(NamedTuple):
