@@ -6,12 +6,12 @@ from ensemblage.datasets._arff import (
     Attribute,
     date_pattern,
     declare,
-    is_arff,
     parse_arff,
     split_tokens,
     split_values,
 )
 from ensemblage.datasets._options import Request
+from ensemblage.datasets._text import is_arff
 
 ARFF = """% a comment
 @RELATION play

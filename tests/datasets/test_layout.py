@@ -3,13 +3,13 @@ import re
 import pytest
 
 from ensemblage.datasets import ReadOptions
-from ensemblage.datasets._layout import (
+from ensemblage.datasets._options import Request
+from ensemblage.datasets._text import (
     distinct_names,
     is_number_like,
     lay_out,
     looks_like_data,
 )
-from ensemblage.datasets._options import Request
 
 
 def data(first, *rows):

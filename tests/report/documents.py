@@ -5,7 +5,7 @@ import random
 import msgspec
 
 from ensemblage.studies import Comparison, Design, MethodScores, RunDocument
-from ensemblage.studies._choice import choose
+from ensemblage.studies._compare import choose
 
 
 def method(name, accuracy, *, ours=False, failures=None, warnings=None):

@@ -11,7 +11,7 @@ from ensemblage.strata import (
     StrataEnsembleClassifier,
     fit_with_out_of_fold,
 )
-from ensemblage.strata._choice import candidate_settings, out_of_fold_error
+from ensemblage.strata._members import candidate_settings, out_of_fold_error
 from ensemblage.strata._targets import Training
 
 

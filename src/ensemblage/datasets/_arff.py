@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage._core import count, listing, suggestion
-from ensemblage.datasets._layout import distinct_names
 from ensemblage.datasets._options import Request
 from ensemblage.datasets._table import (
     CATEGORICAL,
@@ -23,7 +22,7 @@ from ensemblage.datasets._table import (
     Table,
     parse_number,
 )
-from ensemblage.datasets._text import UTF_8
+from ensemblage.datasets._text import UTF_8, distinct_names
 from ensemblage.datasets._value_types import moment, read_dates
 
 Array = NDArray[Any]
@@ -154,15 +153,6 @@ class _UnfitError(ValueError):
     def __init__(self, value: str, reason: str) -> None:
         super().__init__(reason)
         self.value = value
-
-
-def is_arff(text: str) -> bool:
-    """Whether the first line that is neither blank nor a comment declares something."""
-    for line in io.StringIO(text):
-        stripped = line.strip().lower()
-        if stripped and not stripped.startswith("%"):
-            return stripped.startswith(("@relation", "@attribute"))
-    return False
 
 
 def parse_arff(text: str, encoding: str, request: Request) -> Table:

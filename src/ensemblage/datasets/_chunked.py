@@ -18,10 +18,8 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
-from ensemblage.datasets._arff import is_arff
 from ensemblage.datasets._file_names import check_file, is_parquet
 from ensemblage.datasets._files import called, naming_file, read_table
-from ensemblage.datasets._layout import Layout, Lines, Row, even_out, lay_out, remark_note
 from ensemblage.datasets._options import ReadOptions, Request, as_options
 from ensemblage.datasets._parquet import parquet_batches, survey_parquet
 from ensemblage.datasets._table import CATEGORICAL, MISSING_TOKENS, NUMERIC, Table
@@ -33,9 +31,16 @@ from ensemblage.datasets._text import (
     LARGEST_RATIO,
     LONG,
     SURE_FIT,
+    Layout,
+    Lines,
+    Row,
     csv_options,
     detect_piecewise,
+    even_out,
     format_notes,
+    is_arff,
+    lay_out,
+    remark_note,
     rows_by_blanks,
     rows_by_character,
     said_separator,

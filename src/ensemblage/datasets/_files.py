@@ -9,13 +9,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ensemblage.datasets._arff import is_arff, parse_arff
+from ensemblage.datasets._arff import parse_arff
 from ensemblage.datasets._excel import read_spreadsheet
 from ensemblage.datasets._file_names import check_file
 from ensemblage.datasets._options import ReadOptions, Request, as_options
 from ensemblage.datasets._parquet import read_parquet
 from ensemblage.datasets._table import Table
-from ensemblage.datasets._text import decode, parse_delimited, unpack
+from ensemblage.datasets._text import decode, is_arff, parse_delimited, unpack
 
 
 def read_table(

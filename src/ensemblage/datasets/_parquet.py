@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ensemblage._core import free_memory, listing, require
 from ensemblage.datasets._dataset import MANY, Target, check_task, read_target
-from ensemblage.datasets._layout import distinct_names
 from ensemblage.datasets._options import Request
 from ensemblage.datasets._table import (
     CATEGORICAL,
@@ -25,6 +24,7 @@ from ensemblage.datasets._table import (
     Table,
     column_from_texts,
 )
+from ensemblage.datasets._text import distinct_names
 from ensemblage.datasets._value_types import read_dates
 from ensemblage.evaluation import CLASSIFICATION
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
 from ensemblage._core import PROBABILITY_FLOOR, Interval, expect_array, expect_fitted, set_module
-from ensemblage.fusion._base import EMPTY_CONTEXT, Fusion, FusionContext
+from ensemblage.fusion._base import EMPTY_CONTEXT, Fusion, FusionContext, are_probabilities
 from ensemblage.fusion._log_linear import LogLinearPool
 from ensemblage.fusion._normal import (
     MIN_VARIANCE_FACTOR,
@@ -24,7 +24,6 @@ from ensemblage.fusion._normal import (
     normal_mixture,
     squared_residuals,
 )
-from ensemblage.fusion._outputs import are_probabilities
 from ensemblage.fusion._rules import product_rule
 
 Doubles = NDArray[np.float64]

@@ -19,7 +19,7 @@ from ensemblage._core import (
     expect_fitted,
     set_module,
 )
-from ensemblage.fusion._base import EMPTY_CONTEXT, Fusion, FusionContext
+from ensemblage.fusion._base import EMPTY_CONTEXT, Fusion, FusionContext, are_probabilities
 from ensemblage.fusion._normal import (
     Normals,
     as_normals,
@@ -30,7 +30,6 @@ from ensemblage.fusion._normal import (
     squared_residuals,
     variance_factors,
 )
-from ensemblage.fusion._outputs import are_probabilities
 
 Doubles = NDArray[np.float64]
 

@@ -33,14 +33,17 @@ from ensemblage._core import (
     set_seed,
     validate_numbers,
 )
-from ensemblage.fusion._base import EMPTY_CONTEXT, FusedClassifierMixin, Fusion, FusionContext
-from ensemblage.fusion._normal import residual_variance, with_variance
-from ensemblage.fusion._outputs import (
+from ensemblage.fusion._base import (
+    EMPTY_CONTEXT,
+    FusedClassifierMixin,
+    Fusion,
+    FusionContext,
     as_columns,
     common_response_method,
     is_constant,
     member_outputs,
 )
+from ensemblage.fusion._normal import residual_variance, with_variance
 
 Doubles = NDArray[np.float64]
 

@@ -53,24 +53,22 @@ from ensemblage.fusion import (
     LogLinearPool,
     SourcedClassifierMixin,
 )
-from ensemblage.strata._choice import (
-    candidate_settings,
-    cross_fit_fusion,
-    fusion_context,
-    log_affinity,
-    search_strata,
-)
 from ensemblage.strata._describe import StrataDescription, describe_strata
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._large_rows import fit_large
 from ensemblage.strata._members import (
     EnsembleParts,
     StrataFit,
+    candidate_settings,
+    cross_fit_fusion,
     fit_members,
+    fusion_context,
     is_mixed_frame,
+    log_affinity,
     predict_members,
     report_members,
     resolve_parts,
+    search_strata,
 )
 from ensemblage.strata._targets import (
     DEFAULT_SHRINKAGE,
