@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ensemblage.cli import _options as options
 from ensemblage.cli._console import (
     check_data,
     check_outputs,
@@ -24,18 +25,7 @@ from ensemblage.cli._console import (
     show_table,
     write_page,
 )
-from ensemblage.cli._options import (
-    DataFile,
-    Debug,
-    Drop,
-    Jobs,
-    Json,
-    Read,
-    Report,
-    Scheduler,
-    Seed,
-    read_options,
-)
+from ensemblage.cli._options import read_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +45,7 @@ SCORES = {
 
 @guarded
 def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
-    data: DataFile,
+    data: options.DataFile,
     *,
     clusters: Annotated[
         int | None,
@@ -78,14 +68,14 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         Path | None,
         typer.Option("--output", "-o", metavar="FILE.csv", help="Where to write a label per row."),
     ] = None,
-    report: Report = None,
-    drop: Drop = None,
-    read: Read = None,
-    seed: Seed = 0,
-    jobs: Jobs = 1,
-    scheduler: Scheduler = None,
-    as_json: Json = False,
-    debug: Debug = False,
+    report: options.Report = None,
+    drop: options.Drop = None,
+    read: options.Read = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = 1,
+    scheduler: options.Scheduler = None,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:  # fmt: skip
     """Put rows into clusters by Inner K-means or a consensus, and show their prototypes."""
     del debug

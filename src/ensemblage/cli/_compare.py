@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ensemblage._core import count
+from ensemblage.cli import _options as options
 from ensemblage.cli._console import (
     check_data,
     check_outputs,
@@ -29,21 +30,6 @@ from ensemblage.cli._options import (
     AUTO,
     METHOD_NAMES,
     NUMBER_METHOD_NAMES,
-    Budget,
-    DataDir,
-    Debug,
-    Drop,
-    Jobs,
-    Json,
-    Measure,
-    Read,
-    Report,
-    RetryFailed,
-    Scheduler,
-    Seed,
-    Source,
-    Target,
-    Task,
     complete_method,
     read_options,
 )
@@ -70,8 +56,8 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         ),
     ] = None,
     *,
-    target: Target = None,
-    task: Task = None,
+    target: options.Target = None,
+    task: options.Task = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -100,12 +86,12 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     repeats: Annotated[
         int, typer.Option(min=1, metavar="N", help="How often to draw the folds anew.")
     ] = 1,
-    measure: Measure = AUTO,
+    measure: options.Measure = AUTO,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE.csv", help="Write the table.")
     ] = None,
-    report: Report = None,
-    source: Source = None,
+    report: options.Report = None,
+    source: options.Source = None,
     new_sources: Annotated[
         bool,
         typer.Option(
@@ -120,16 +106,16 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             "they are kept in memory only.",
         ),
     ] = None,
-    budget: Budget = None,
-    scheduler: Scheduler = None,
-    retry_failed: RetryFailed = False,
-    drop: Drop = None,
-    read: Read = None,
-    data_dir: DataDir = None,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    as_json: Json = False,
-    debug: Debug = False,
+    budget: options.Budget = None,
+    scheduler: options.Scheduler = None,
+    retry_failed: options.RetryFailed = False,
+    drop: options.Drop = None,
+    read: options.Read = None,
+    data_dir: options.DataDir = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = -1,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:  # fmt: skip
     """Compare our methods with strong baselines on the same folds."""
     del debug

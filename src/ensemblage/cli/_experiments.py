@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ensemblage._core import count
+from ensemblage.cli import _options as options
 from ensemblage.cli._console import (
     check_outputs,
     guarded,
@@ -24,21 +25,7 @@ from ensemblage.cli._console import (
     show_table,
     write_page,
 )
-from ensemblage.cli._options import (
-    RESULTS,
-    Budget,
-    DataDir,
-    Debug,
-    Export,
-    Jobs,
-    Json,
-    Report,
-    Results,
-    RetryFailed,
-    Scheduler,
-    Seed,
-    check_seed,
-)
+from ensemblage.cli._options import RESULTS, check_seed
 from ensemblage.papers import PAPER_EXPERIMENTS
 
 if TYPE_CHECKING:
@@ -76,22 +63,22 @@ def run_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         ),
     ],
     *,
-    results: Results = RESULTS,
-    budget: Budget = None,
-    scheduler: Scheduler = None,
-    retry_failed: RetryFailed = False,
-    export: Export = None,
-    report: Report = None,
-    data_dir: DataDir = None,
+    results: options.Results = RESULTS,
+    budget: options.Budget = None,
+    scheduler: options.Scheduler = None,
+    retry_failed: options.RetryFailed = False,
+    export: options.Export = None,
+    report: options.Report = None,
+    data_dir: options.DataDir = None,
     seed: Annotated[
         int | None,
         typer.Option(
             "--seed", min=0, callback=check_seed, metavar="N", help="In place of the file's own.",
         ),
     ] = None,
-    jobs: Jobs = -1,
-    as_json: Json = False,
-    debug: Debug = False,
+    jobs: options.Jobs = -1,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:  # fmt: skip
     """Run an experiment of your own; it can stop anywhere and go on where it stopped."""
     del debug
@@ -100,11 +87,11 @@ def run_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     folder = None if data_dir is None else str(data_dir)
     experiment = read_study(file, seed=seed, data_dir=folder)
     own_seed = StudyParams.of(experiment.cells[0]).seed
-    options = RunOptions(
+    asked = RunOptions(
         results, jobs, own_seed, OWN, budget, scheduler, retry_failed, export, report, as_json,
     )  # fmt: skip
-    _check_files(options)
-    _run_and_show(experiment, options)
+    _check_files(asked)
+    _run_and_show(experiment, asked)
 
 
 def _known(name: str) -> str:
@@ -134,17 +121,17 @@ def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as hel
         list[str] | None,
         typer.Option(metavar="NAME", help="Only this dataset (may be repeated)."),
     ] = None,
-    results: Results = RESULTS,
-    budget: Budget = None,
-    scheduler: Scheduler = None,
-    retry_failed: RetryFailed = False,
-    export: Export = None,
-    report: Report = None,
-    data_dir: DataDir = None,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    as_json: Json = False,
-    debug: Debug = False,
+    results: options.Results = RESULTS,
+    budget: options.Budget = None,
+    scheduler: options.Scheduler = None,
+    retry_failed: options.RetryFailed = False,
+    export: options.Export = None,
+    report: options.Report = None,
+    data_dir: options.DataDir = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = -1,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
     """Run the experiments behind a paper's table; print the paper's figures beside ours."""
     del debug
@@ -154,47 +141,47 @@ def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as hel
 
     scale = "quick" if quick else "full" if full else "standard"
     folder = None if data_dir is None else str(data_dir)
-    options = RunOptions(
+    asked = RunOptions(
         results, jobs, seed, scale, budget, scheduler, retry_failed, export, report, as_json
     )
-    _check_files(options)
+    _check_files(asked)
     experiment = paper_experiment(name, scale=scale, seed=seed, data_dir=folder, datasets=dataset)
-    _run_and_show(experiment, options)
+    _run_and_show(experiment, asked)
 
 
-def _check_files(options: RunOptions) -> None:
+def _check_files(asked: RunOptions) -> None:
     """Refuse files that could not be written, before any work is done."""
-    if options.export is not None:
+    if asked.export is not None:
         from ensemblage.studies import check_export
 
-        check_export(options.export)
-    check_outputs(options.export, options.report)
+        check_export(asked.export)
+    check_outputs(asked.export, asked.report)
 
 
-def _run_and_show(experiment: Experiment, options: RunOptions) -> None:
+def _run_and_show(experiment: Experiment, asked: RunOptions) -> None:
     """Run an experiment as far as asked, then print its tables."""
     from ensemblage.studies import ResultStore, export_results, run_study
 
     with ExitStack() as stack:
-        store = stack.enter_context(ResultStore(options.results))
+        store = stack.enter_context(ResultStore(asked.results))
         progress = stack.enter_context(
-            progress_bar(f"Running {experiment.name}", results=options.results, compiles=True)
+            progress_bar(f"Running {experiment.name}", results=asked.results, compiles=True)
         )
         results = run_study(
-            experiment, store, n_jobs=options.jobs, budget=options.budget,
-            scheduler=options.scheduler, progress=progress, retry_failed=options.retry_failed,
+            experiment, store, n_jobs=asked.jobs, budget=asked.budget,
+            scheduler=asked.scheduler, progress=progress, retry_failed=asked.retry_failed,
         )  # fmt: skip
     _refuse_if_all_failed(results)
     tables = experiment.summarise(results)
-    if options.export is not None:
-        export_results(results, options.export)
-    document = _document(experiment, results, tables, options)
-    if options.report is not None:
-        write_page(options.report, document)
-    if options.as_json:
+    if asked.export is not None:
+        export_results(results, asked.export)
+    document = _document(experiment, results, tables, asked)
+    if asked.report is not None:
+        write_page(asked.report, document)
+    if asked.as_json:
         show_json(document)
     else:
-        heads = ("dataset", "method") if options.scale == OWN else ("row", "column")
+        heads = ("dataset", "method") if asked.scale == OWN else ("row", "column")
         for number, table in enumerate(tables):
             if number:
                 say("")
@@ -202,14 +189,14 @@ def _run_and_show(experiment: Experiment, options: RunOptions) -> None:
             _show(table, heads)
         for text in dict.fromkeys(text for table in tables for text in table.notes):
             say(f"- {text}")
-    _say_how_it_ended(results, document, options)
+    _say_how_it_ended(results, document, asked)
 
 
 def _document(
     experiment: Experiment,
     results: Sequence[CellResult],
     tables: Sequence[ResultTable],
-    options: RunOptions,
+    asked: RunOptions,
 ) -> RunDocument:
     from ensemblage.studies import CellCounts, RunDocument
 
@@ -217,12 +204,12 @@ def _document(
     return RunDocument(
         experiment=experiment.name,
         title=experiment.title,
-        scale=options.scale,
-        seed=options.seed,
+        scale=asked.scale,
+        seed=asked.seed,
         cells=cells,
         tables=list(tables),
-        results=str(options.results),
-        report=None if options.report is None else str(options.report),
+        results=str(asked.results),
+        report=None if asked.report is None else str(asked.report),
         finished=cells.done == cells.total,
         data=experiment.data,
     )
@@ -271,7 +258,7 @@ def _number(value: float | None, form: str) -> str:
 
 
 def _say_how_it_ended(
-    results: Sequence[CellResult], document: RunDocument, options: RunOptions
+    results: Sequence[CellResult], document: RunDocument, asked: RunOptions
 ) -> None:
     failed = [each for each in results if each.error]
     for each in failed[:MOST_FAILURES]:
@@ -287,8 +274,8 @@ def _say_how_it_ended(
             "run the same command again to go on.",
             stderr=True,
         )
-    if options.export is not None:
-        say(f"{count(len(results), 'cell')} written to {options.export}.", stderr=True)
+    if asked.export is not None:
+        say(f"{count(len(results), 'cell')} written to {asked.export}.", stderr=True)
 
 
 def _params(result: CellResult) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ensemblage.cli import _options as options
 from ensemblage.cli._console import (
     check_data,
     check_outputs,
@@ -19,17 +20,7 @@ from ensemblage.cli._console import (
     show_json,
     write_page,
 )
-from ensemblage.cli._options import (
-    PAGES,
-    Debug,
-    Json,
-    ModelFile,
-    Read,
-    Report,
-    UnusedJobs,
-    UnusedSeed,
-    read_options,
-)
+from ensemblage.cli._options import PAGES, read_options
 
 if TYPE_CHECKING:
     from ensemblage.persistence import SavedModel
@@ -41,7 +32,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 @guarded
 def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
-    model: ModelFile,
+    model: options.ModelFile,
     data: Annotated[
         str | None,
         typer.Argument(
@@ -60,7 +51,7 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             "map of the strata and the rows of DATA. A name in .html is that of a report.",
         ),
     ] = None,
-    report: Report = None,
+    report: options.Report = None,
     row: Annotated[
         int | None,
         typer.Option(
@@ -69,11 +60,11 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             "strata, with reasons, and which columns moved the decision.",
         ),
     ] = None,
-    read: Read = None,
-    seed: UnusedSeed = 0,
-    jobs: UnusedJobs = 1,
-    as_json: Json = False,
-    debug: Debug = False,
+    read: options.Read = None,
+    seed: options.UnusedSeed = 0,
+    jobs: options.UnusedJobs = 1,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:  # fmt: skip
     """Show what a model is made of: strata and members, a network, features, coefficients.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ensemblage._core import count, listing
+from ensemblage.cli import _options as options
 from ensemblage.cli._console import (
     check_data,
     check_outputs,
@@ -25,19 +26,6 @@ from ensemblage.cli._options import (
     AUTO,
     METHOD_NAMES,
     NUMBER_METHOD_NAMES,
-    DataDir,
-    Debug,
-    Drop,
-    Folds,
-    Jobs,
-    Json,
-    Read,
-    Rows,
-    Scheduler,
-    Seed,
-    Source,
-    Target,
-    Task,
     complete_method,
     read_options,
 )
@@ -63,8 +51,8 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         Path,
         typer.Option("--output", "-o", metavar="MODEL.skops", help="Where to save the model."),
     ],
-    target: Target = None,
-    task: Task = None,
+    target: options.Target = None,
+    task: options.Task = None,
     method: Annotated[
         str,
         typer.Option(
@@ -75,17 +63,17 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             help=f"One of: {METHOD_NAMES}; for numbers: {NUMBER_METHOD_NAMES}.",
         ),
     ] = AUTO,
-    folds: Folds = 5,
-    source: Source = None,
-    drop: Drop = None,
-    rows: Rows = None,
-    read: Read = None,
-    data_dir: DataDir = None,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    scheduler: Scheduler = None,
-    as_json: Json = False,
-    debug: Debug = False,
+    folds: options.Folds = 5,
+    source: options.Source = None,
+    drop: options.Drop = None,
+    rows: options.Rows = None,
+    read: options.Read = None,
+    data_dir: options.DataDir = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = -1,
+    scheduler: options.Scheduler = None,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
     """Train one model, print its cross-validated score and what it learned, and save it.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ensemblage._core import count, listed
+from ensemblage.cli import _options as options
 from ensemblage.cli._console import (
     check_outputs,
     guarded,
@@ -20,25 +21,7 @@ from ensemblage.cli._console import (
     show_table,
     write_page,
 )
-from ensemblage.cli._options import (
-    METHOD_NAMES,
-    DataDir,
-    DataFile,
-    Debug,
-    Drop,
-    Folds,
-    Jobs,
-    Json,
-    Read,
-    Report,
-    Seed,
-    Target,
-    Task,
-    UnusedJobs,
-    UnusedSeed,
-    complete_method,
-    read_options,
-)
+from ensemblage.cli._options import METHOD_NAMES, complete_method, read_options
 
 if TYPE_CHECKING:
     from ensemblage.studies import DoctorDocument
@@ -46,7 +29,7 @@ if TYPE_CHECKING:
 
 @guarded
 def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
-    data: DataFile,
+    data: options.DataFile,
     *,
     source: Annotated[
         str,
@@ -54,8 +37,8 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             "--source", metavar="COLUMN", help="The column that tells where each row comes from."
         ),
     ],
-    target: Target = None,
-    task: Task = None,
+    target: options.Target = None,
+    task: options.Task = None,
     method: Annotated[
         str,
         typer.Option(
@@ -63,14 +46,14 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             help=f"The model to audit; it does not see the source. One of: {METHOD_NAMES}.",
         ),
     ] = "boosting",
-    folds: Folds = 5,
-    drop: Drop = None,
-    read: Read = None,
-    report: Report = None,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    as_json: Json = False,
-    debug: Debug = False,
+    folds: options.Folds = 5,
+    drop: options.Drop = None,
+    read: options.Read = None,
+    report: options.Report = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = -1,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:  # fmt: skip
     """Tell what to expect on a new source, and what each source is like."""
     del debug
@@ -100,11 +83,11 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
 @guarded
 def datasets_command(  # numpydoc ignore=PR01  typer shows the docstring as help
-    data_dir: DataDir = None,
-    seed: UnusedSeed = 0,
-    jobs: UnusedJobs = 1,
-    as_json: Json = False,
-    debug: Debug = False,
+    data_dir: options.DataDir = None,
+    seed: options.UnusedSeed = 0,
+    jobs: options.UnusedJobs = 1,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
     """List the datasets that can be used by name."""
     del seed, jobs, debug
@@ -137,10 +120,10 @@ def _count(value: int | None) -> str:
 
 @guarded
 def doctor_command(  # numpydoc ignore=PR01  typer shows the docstring as help
-    seed: UnusedSeed = 0,
-    jobs: UnusedJobs = 1,
-    as_json: Json = False,
-    debug: Debug = False,
+    seed: options.UnusedSeed = 0,
+    jobs: options.UnusedJobs = 1,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
     """Show versions, cores, caches and extras, and try out whether all of it works."""
     del seed, jobs, debug

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
 import typer
 
+from ensemblage.cli import _options as options
 from ensemblage.cli._console import (
     begin_work,
     check_data,
@@ -23,15 +24,7 @@ from ensemblage.cli._console import (
     say,
     show_json,
 )
-from ensemblage.cli._options import (
-    Debug,
-    Json,
-    ModelFile,
-    Read,
-    UnusedJobs,
-    UnusedSeed,
-    read_options,
-)
+from ensemblage.cli._options import read_options
 
 if TYPE_CHECKING:
     from ensemblage.evaluation import Predictions
@@ -43,7 +36,7 @@ LITTLE = 2**24
 
 @guarded
 def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
-    model: ModelFile,
+    model: options.ModelFile,
     data: Annotated[
         str,
         typer.Argument(
@@ -72,11 +65,11 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             help="Write a column of the new rows beside the predictions (may be repeated).",
         ),
     ] = None,
-    read: Read = None,
-    seed: UnusedSeed = 0,
-    jobs: UnusedJobs = 1,
-    as_json: Json = False,
-    debug: Debug = False,
+    read: options.Read = None,
+    seed: options.UnusedSeed = 0,
+    jobs: options.UnusedJobs = 1,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
     """Predict classes of new rows, with probabilities where the model has them, or numbers."""
     del seed, jobs, debug

@@ -176,7 +176,7 @@ class Method:
     def predict_params(
         self, sources: NDArray[Any] | None, new_sources: bool
     ) -> dict[str, NDArray[Any]]:
-        """Name what a prediction is told beside the rows.
+        """Name what a prediction takes beside the rows.
 
         Parameters
         ----------
@@ -190,8 +190,9 @@ class Method:
         dict
             Parameters of ``predict`` and ``predict_proba``.
         """
-        told = sources is not None and "sources" in self.takes and not new_sources
-        return {"sources": sources} if told and sources is not None else {}
+        if sources is None or new_sources or "sources" not in self.takes:
+            return {}
+        return {"sources": sources}
 
 
 def tuned(estimator: Any, grid: dict[str, list[Any]], seed: int, n_jobs: int | None) -> Any:

@@ -89,8 +89,9 @@ class RowBlocks:
                 self._unseen.add(new.X.by_column)
             if self._saved.source is not None and new.sources is not None:
                 met = set(self._saved.source.known)
-                told = ["no source" if x is None else repr(x) for x in new.sources if x not in met]
-                count_categories(self._sources, told)
+                unseen = [x for x in new.sources if x not in met]
+                names = ["no source" if x is None else repr(x) for x in unseen]
+                count_categories(self._sources, names)
             yield new
 
     @property
@@ -149,8 +150,8 @@ def _aligned(saved: SavedModel, table: Table, keep: Sequence[str]) -> NewRows:
     kept = {name: _texts(table.column(name)) for name in keep}
     beside = {*saved.ignored, *keep, *([] if source is None else [source])}
     X = align_columns(table, saved.columns, saved.target, beside).to_rows()
-    told = None if source not in table.names else np.array(_texts(table.column(source)), object)
-    return NewRows(X, table, (), kept, told)
+    sources = None if source not in table.names else np.array(_texts(table.column(source)), object)
+    return NewRows(X, table, (), kept, sources)
 
 
 def _texts(column: NDArray[Any]) -> list[str | None]:

@@ -37,6 +37,22 @@ from ensemblage.studies._runner import recorded_warnings
 
 DEFAULT_FOLDS = 5
 
+# Of how cells are computed; a change that alters values raises it.
+VERSION = 3
+
+MOST_CELLS = 1_000_000
+# Of so many rows of a fold, in equal steps, predictions are kept, to be drawn.
+KEPT_ROWS = 1000
+# What changes neither the fit's randomness nor the folds.
+UNSEEDED = {"dataset", "quick"}
+# More bytes of numbers than these are not sent along with every cell.
+LARGE = 1_000_000
+# To be quick, a fit is on no more rows than these: of a method whose time grows faster than the
+# rows, of any other, and for testing.
+SUPERLINEAR_ROWS = 1_000
+MOST_ROWS = 4_000
+TEST_ROWS = 3_000
+
 # The description of a type is what an error says that a value must be.
 Text = Annotated[str, Meta(pattern=r"\S", description="text")]
 
@@ -50,14 +66,6 @@ class DatasetEntry(Struct, frozen=True):
     drop: Annotated[tuple[str, ...], Meta(description="a list of column names")] = ()
     source: Text | None = None
     task: Any = None
-
-
-# Of how cells are computed; a change that alters values raises it.
-VERSION = 3
-
-MOST_CELLS = 1_000_000
-# Of so many rows of a fold, in equal steps, predictions are kept, to be drawn.
-KEPT_ROWS = 1000
 
 
 class Splits(NamedTuple):
@@ -237,15 +245,12 @@ def _notes(study: Study) -> list[str]:
         if splits.test_share is None
         else f"A stratified {splits.test_share:.0%} of the rows for testing"
     )
+    times = "once" if splits.repeats == 1 else f"{splits.repeats} times"
     text = (
-        f"{kind}, drawn {_times(splits.repeats)}, the same for every method; seed {splits.seed}. "
-        "± is a standard error, corrected for the overlap of training sets."
+        f"{kind}, drawn {times}, the same for every method; seed {splits.seed}. ± is a standard "
+        "error, corrected for the overlap of training sets."
     )
     return [text]
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
 
 
 def _summary(rows: Sequence[ResultRow], study: Study) -> list[str]:
@@ -268,17 +273,6 @@ def _summary(rows: Sequence[ResultRow], study: Study) -> list[str]:
     left_out = len(scores) - len(whole)
     rest = f"Datasets without values of every method, left out of the ranking: {left_out}."
     return [found.sentence(), *[rest] * bool(left_out)]
-
-
-# What changes neither the fit's randomness nor the folds.
-UNSEEDED = {"dataset", "quick"}
-# More bytes of numbers than these are not sent along with every cell.
-LARGE = 1_000_000
-# To be quick, a fit is on no more rows than these: of a method whose time grows faster than the
-# rows, of any other, and for testing.
-SUPERLINEAR_ROWS = 1_000
-MOST_ROWS = 4_000
-TEST_ROWS = 3_000
 
 
 Place: TypeAlias = DatasetEntry | Dataset | str
@@ -317,15 +311,17 @@ def score_cell(
     splits, task = params.splits, dataset.task
     method = own[params.method] if params.method in own else get_method(params.method, task.name)
     fold = fold_rows(dataset, method, params)
-    learned, asked = (_sources(dataset, rows) for rows in fold)
-    extra = method.fit_params(learned, splits.new_sources)
-    told = method.predict_params(asked, splits.new_sources)
-    with recorded_warnings() as said:
+    train, test = (None if dataset.sources is None else dataset.sources[rows] for rows in fold)
+    fit_params = method.fit_params(train, splits.new_sources)
+    predict_params = method.predict_params(test, splits.new_sources)
+    with recorded_warnings() as warned:
         light = dict(method.quick or {}) if splits.quick else {}
         model = seeded_model(method, light | params.params, dataset, fit_seed(cell))
-        model.fit(dataset.X[fold.train], dataset.y[fold.train], **extra)
-        scores = score_model(model, dataset.X[fold.test], dataset.y[fold.test], task, told)
-    return scores | {"warnings": list(dict.fromkeys(said))}
+        model.fit(dataset.X[fold.train], dataset.y[fold.train], **fit_params)
+        scores = score_model(
+            model, dataset.X[fold.test], dataset.y[fold.test], task, predict_params
+        )
+    return scores | {"warnings": list(dict.fromkeys(warned))}
 
 
 def score_model(
@@ -353,10 +349,6 @@ def _kept_predictions(predictions: Predictions) -> dict[str, Any]:
         "predicted": y_pred[places].tolist(),
         "intervals": None if intervals is None else intervals[places].tolist(),
     }
-
-
-def _sources(dataset: Dataset, rows: NDArray[np.intp]) -> NDArray[Any] | None:
-    return None if dataset.sources is None else dataset.sources[rows]
 
 
 def fold_rows(dataset: Dataset, method: Method, params: StudyParams) -> Fold:
