@@ -3,6 +3,7 @@
 import ast
 import doctest
 import importlib
+import importlib.util
 import os
 import re
 import subprocess
@@ -79,3 +80,27 @@ def test_lazy_names_are_all_there():
         [sys.executable, "-c", code], env={**os.environ, "EAGER_IMPORT": "1"}, check=False
     )
     assert done.returncode == 0
+
+
+# Growth is a decision: whoever raises a bound says why in docs/decisions.
+MOST_MODULES = 210
+MOST_PUBLIC_NAMES = 145
+WALKS = {"hiss": 11, "strata": 23, "network": 14, "compare": 31}
+"""Files that a call may enter, by `benchmarks/count_walks.py`."""
+
+
+def test_the_package_has_not_grown_by_accident():
+    print(f"{len(MODULES)} modules, {len(PUBLIC)} public names")  # noqa: T201  to be seen with -s
+    assert len(MODULES) <= MOST_MODULES
+    assert len(PUBLIC) <= MOST_PUBLIC_NAMES
+
+
+@pytest.mark.parametrize("walk", WALKS)
+def test_a_call_is_followed_through_few_files(walk):
+    script = Path(__file__).parents[1] / "benchmarks" / "count_walks.py"
+    spec = importlib.util.spec_from_file_location("count_walks", script)
+    counting = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(counting)
+    files, hops = counting.count(walk)
+    print(f"{walk}: {files} files, {hops} hops")  # noqa: T201  to be seen with -s
+    assert files <= WALKS[walk]

@@ -1,50 +1,30 @@
 """Every private name of scikit-learn that the package uses; the last step of a pipeline."""
 
+# ruff: noqa: SLF001  this is the one module for them
+
 from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import _fit_context as fit_context
+from sklearn import base, utils
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing as safe_indexing
-from sklearn.utils._param_validation import (
-    HasMethods,
-    Interval,
-    Options,
-    StrOptions,
-    validate_parameter_constraints,
-    validate_params,
-)
-from sklearn.utils.multiclass import _ovr_decision_function as ovr_decision_function
-from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
-from sklearn.utils.validation import _check_sample_weight as check_sample_weight
-from sklearn.utils.validation import _check_y as check_y
-from sklearn.utils.validation import _is_fitted as is_fitted
-from sklearn.utils.validation import _num_samples as num_samples
+from sklearn.utils import _param_validation, multiclass, validation
 from sklearn.utils.validation import has_fit_parameter
 
-__all__ = [
-    "HasMethods",
-    "Interval",
-    "Options",
-    "StrOptions",
-    "check_feature_names_in",
-    "check_sample_weight",
-    "check_y",
-    "encoded_rows",
-    "final_step",
-    "fit_context",
-    "fit_parameter",
-    "half_binomial_loss",
-    "half_multinomial_loss",
-    "is_fitted",
-    "num_samples",
-    "ovr_decision_function",
-    "rows_at_final_step",
-    "safe_indexing",
-    "validate_parameter_constraints",
-    "validate_params",
-]
+HasMethods = _param_validation.HasMethods
+Interval = _param_validation.Interval
+Options = _param_validation.Options
+StrOptions = _param_validation.StrOptions
+validate_parameter_constraints = _param_validation.validate_parameter_constraints
+validate_params = _param_validation.validate_params
+fit_context = base._fit_context
+safe_indexing = utils._safe_indexing
+ovr_decision_function = multiclass._ovr_decision_function
+check_feature_names_in = validation._check_feature_names_in
+check_sample_weight = validation._check_sample_weight
+check_y = validation._check_y
+is_fitted = validation._is_fitted
+num_samples = validation._num_samples
 
 
 def half_binomial_loss() -> Any:
