@@ -577,10 +577,10 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
 
     Parameters
     ----------
-    {n_views, window, max_leaf_nodes}
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         What a split is judged by.
-    {min_samples_leaf, shrinkage, cv, hard_thresholds, encode, random_state, n_jobs}
+    {max_leaf_nodes, min_samples_leaf, n_views, window, shrinkage, cv, hard_thresholds, encode}
+    {n_jobs, random_state}
 
     Attributes
     ----------
@@ -684,10 +684,10 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
 
     Parameters
     ----------
-    {n_views, window, max_leaf_nodes}
     criterion : {"squared_error", "poisson"}, default="squared_error"
         What a split is judged by. Poisson's deviance needs numbers that are not negative.
-    {min_samples_leaf, shrinkage, cv, hard_thresholds, encode, random_state, n_jobs}
+    {max_leaf_nodes, min_samples_leaf, n_views, window, shrinkage, cv, hard_thresholds, encode}
+    {n_jobs, random_state}
 
     Attributes
     ----------
