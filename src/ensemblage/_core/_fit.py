@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -10,10 +9,11 @@ from typing import Any, TypeVar
 
 from ensemblage._core._parallel import limit_blas_threads
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ModuleNotFoundError:
-    Method = TypeVar("Method", bound=Callable[..., Any])
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stand in for scikit-learn's class: there are no callbacks to set."""
@@ -55,17 +55,14 @@ def fit_progress(
     context.call_on_fit_task_end(estimator=estimator)
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def guarded_fit(fit: F) -> F:
+def guarded_fit(fit: Method) -> Method:
     """Make a ``fit`` all or nothing, and let it use one thread for a small table.
 
     What a fit has set is undone if it fails or is interrupted, so that no model is half new: an
     estimator that was fitted before still is. ``fit`` must not write into its old arrays.
     """
 
-    @functools.wraps(fit)
+    @wraps(fit)
     def wrapped(estimator: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(estimator))
         try:

@@ -41,7 +41,7 @@ def as_numbers(y: Any) -> NDArray[np.float64]:
         pass
     raise ValueError(
         f"y holds {given.ravel().tolist()[0]!r}, which is no number; a regressor predicts numbers. "
-        "Use a classifier for words."
+        "Use a classifier for categories."
     )
 
 

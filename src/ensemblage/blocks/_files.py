@@ -60,7 +60,7 @@ def open_spill(owner: object, folder: Path, n_bytes: int, what: str) -> Any:
 
 
 class SpilledStates(MutableSequence[Array | None]):
-    """Carries of blocks in a temporary file, a slot for each.
+    """States of blocks in a temporary file, a slot for each.
 
     A file is made when the first state comes, and another when states outgrow their slots.
     """
