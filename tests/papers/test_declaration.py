@@ -65,7 +65,7 @@ def little_work(monkeypatch):
     """A hundred thousand rows to score on, or a whole pool, would take most of the time."""
     monkeypatch.setattr(_joint_figure1, "TEST_ROWS", 500)
     _joint_figure1._test_rows.cache_clear()
-    monkeypatch.setattr(_flagship_members, "resolve_pool", light_pool)
+    monkeypatch.setattr(_flagship_members, "resolve_members", light_pool)
     yield
     _joint_figure1._test_rows.cache_clear()
 
