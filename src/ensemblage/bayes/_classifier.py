@@ -215,19 +215,10 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         """
         training = read_training(self, X, y, sample_weight)
         space = plan_search(self, training)
-        sample = code_sample(training, self.discretizer, self.max_entries, self.n_jobs)
         n_steps = len(space.order) if self.search in {"k2", "tan"} else None
-        view_structures: list[Structure] = []
         with fit_progress(self, "node" if n_steps else "move", n_steps) as step:
-            if sample.rows.one_class():  # no structure predicts better than another
-                structure = Structure.start(len(space.order), "empty")
-                network, held_out = self._estimate(training, sample, structure), None
-            else:
-                score, estimate, view_scores = self._plan(training, sample)
-                search = SEARCHES[self.search]
-                structure = search(score, space, step)
-                view_structures = [search(each, space, lambda: False) for each in view_scores]
-                network, held_out = estimate(structure)
+            found = self._learn(training, space, step)
+        structure, view_structures, network, held_out = found
         self._store(training, space, structure, network, view_structures)
         self.temperature_ = 1.0
         if self.calibration == "temperature":
@@ -238,6 +229,23 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
                 held_out[known], training.labels[known], training.weights[known]
             )
         return self
+
+    def _learn(
+        self, training: Training, space: SearchSpace, step: Callable[[], bool]
+    ) -> tuple[Structure, list[Structure], FittedNetwork, NDArray[np.float64] | None]:
+        """Cut the columns, search the structure, estimate the tables.
+
+        The coded rows are free again afterwards, before folds are coded for the temperature.
+        """
+        sample = code_sample(training, self.discretizer, self.max_entries, self.n_jobs)
+        if sample.rows.one_class():  # no structure predicts better than another
+            empty = Structure.start(len(space.order), "empty")
+            return empty, [], self._estimate(training, sample, empty), None
+        score, estimate, view_scores = self._plan(training, sample)
+        search = SEARCHES[self.search]
+        structure = search(score, space, step)
+        view_structures = [search(each, space, lambda: False) for each in view_scores]
+        return structure, view_structures, *estimate(structure)
 
     def _plan(self, training: Training, sample: Sample) -> tuple[Score, Estimate, list[Score]]:
         """Give the score of the search, the estimation of tables, and scores of single views."""
