@@ -333,15 +333,22 @@ class AuditedSource:
         By cross-validation, with other rows of the source in training.
     leave_source_out_error, leave_source_out_log_loss : float
         With the source left out of training.
-    shrunken_error, shrunken_error_ci_low, shrunken_error_ci_high : float
-        Leave-source-out error, shrunk towards the mean over sources, with its 95 % confidence
-        interval, as below.
-    observed_rate, mean_predicted_risk : float
-        Share of the reference class, and its mean leave-source-out probability.
-    calibration_slope, calibration_slope_ci_low, calibration_slope_ci_high : float
+    shrunken_error : float
+        Leave-source-out error, shrunk towards the mean over sources.
+    shrunken_error_ci_low, shrunken_error_ci_high : float
+        95 % confidence interval of the shrunken error.
+    observed_rate : float
+        Share of the reference class.
+    mean_predicted_risk : float
+        Mean leave-source-out probability of the reference class.
+    calibration_slope : float
         Of the leave-source-out log-odds; below 1 the model is overconfident at this source.
-    calibration_intercept, calibration_intercept_ci_low, calibration_intercept_ci_high : float
+    calibration_slope_ci_low, calibration_slope_ci_high : float
+        95 % confidence interval of the calibration slope.
+    calibration_intercept : float
         Of the log-odds of the reference class; above 0 its probabilities are too low.
+    calibration_intercept_ci_low, calibration_intercept_ci_high : float
+        95 % confidence interval of the calibration intercept.
     coverage : float
         Coverage of prediction sets that have 90 % coverage at the other sources.
     inverted : bool
@@ -388,14 +395,15 @@ class SourceAudit:
     leave_source_out_error : float
         Expected error at a new source: leave-source-out error, averaged over the sources.
     leave_source_out_error_ci_low, leave_source_out_error_ci_high : float
-        Its 95 % confidence interval.
+        95 % confidence interval of the expected error at a new source.
     leave_source_out_log_loss : float
         Expected log loss at a new source.
     prediction_limit : float
         Upper 90 % prediction limit of the error at one new source; 1 if the sources are too few.
-    source_accuracy, source_majority_rate : float
-        Accuracy of a random forest that predicts the source from the features, and the share of
-        the largest source (chance).
+    source_accuracy : float
+        Accuracy of a random forest that predicts the source from the features.
+    source_majority_rate : float
+        Share of the largest source, the accuracy by chance.
     column_shifts : tuple of ColumnShift
         Columns that differ most between sources (covariate shift): ``column``, ``strength``,
         ``source``, ``in_source``, ``in_others``.
@@ -528,7 +536,7 @@ def source_audit(
     y : array-like of shape (n_samples,)
         Classes.
     sources : array-like of shape (n_samples,)
-        Where each row comes from.
+        Source of each row.
     columns : sequence of str, default=None
         Names of the columns, where ``X`` has none of its own.
     cv : int, default=5
@@ -613,7 +621,7 @@ def _validate(X: Any, y: Any, sources: Any) -> tuple[NDArray[Any], Integers, lis
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"y has one class only, {classes.tolist()[0]!r}; an audit needs two or more."
+            f"y holds one class only, {classes.tolist()[0]!r}; an audit needs two or more."
         )
     names, codes = encode_sources(sources, y)
     if len(names) < 2:

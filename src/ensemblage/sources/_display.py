@@ -75,7 +75,7 @@ class SourceAuditDisplay:
         y : array-like of shape (n_samples,)
             Classes.
         sources : array-like of shape (n_samples,)
-            Where each row comes from.
+            Source of each row.
         axes : sequence of two matplotlib Axes, default=None
             Where to draw; a new figure if not given.
         **options : dict
