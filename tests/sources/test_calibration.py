@@ -23,7 +23,7 @@ from ensemblage.sources import (
     recalibrate,
 )
 from ensemblage.sources._calibration import Calibration, CalibrationPrior, _fisher_information
-from reference.source_offsets import offsets_by_source
+from reference.source_intercepts import intercepts_by_source
 
 
 def made(seed, n_rows=60, n_classes=3):
@@ -170,7 +170,7 @@ def test_saved_and_loaded(model, tmp_path):
 
 
 def rows_of_sources(seed, n_rows=60, n_classes=3, n_sources=4, shift=0.0):
-    """Rows whose first class is more frequent in later sources than probabilities say."""
+    """Rows whose first class is more frequent in later sources than predicted."""
     rng = np.random.default_rng(seed)
     sources = rng.integers(0, n_sources, n_rows)
     proba = rng.dirichlet(np.ones(n_classes), n_rows)
@@ -194,7 +194,7 @@ def test_intercepts_by_hand():
 @pytest.mark.parametrize("penalty", [0.5, 4.0])
 def test_the_slow_twin_agrees(penalty):
     rows = rows_of_sources(0)
-    slow = offsets_by_source(*rows, penalty)
+    slow = intercepts_by_source(*rows, penalty)
     np.testing.assert_allclose(fit_intercepts(*rows, 4, penalty), slow, atol=1e-4)
 
 

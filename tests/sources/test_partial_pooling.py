@@ -165,7 +165,7 @@ def test_infinite_penalties_give_one_model_or_one_per_source():
     swapped = np.where(SITES == "a", Y, np.where(Y == "ill", "well", "ill"))
     against = PartialPoolingClassifier(common_penalty=np.inf, deviation_penalty=1.0)
     against.fit(X, swapped, sources=SITES)
-    # slopes of one source do not depend on what the others say, only intercepts are shared
+    # coefficients of a source do not depend on the other sources, only intercepts are shared
     np.testing.assert_allclose(against.coef_[0], apart.coef_[0], rtol=0.02)
     together = PartialPoolingClassifier(common_penalty=1.0, deviation_penalty=np.inf)
     together.fit(X, Y, sources=SITES)

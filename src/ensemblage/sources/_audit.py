@@ -107,10 +107,10 @@ def column_shift(column: Column, sources: Integers, names: list[str]) -> ColumnS
 
 
 def _numeric_shift(
-    name: str, numbers: NDArray[np.float64], sources: Integers, names: list[str]
+    name: str, column: NDArray[np.float64], sources: Integers, names: list[str]
 ) -> ColumnShift:
-    known = np.isfinite(numbers)
-    values, own = numbers[known], sources[known]
+    known = np.isfinite(column)
+    values, own = column[known], sources[known]
     ranks = rankdata(values)
     counts = np.bincount(own, minlength=len(names))
     means = np.bincount(own, ranks, minlength=len(names)) / np.maximum(counts, 1)
