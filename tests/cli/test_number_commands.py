@@ -156,7 +156,7 @@ def test_a_study_that_does_not_fit_is_refused(run, tmp_path, text, problem):
         (["compare", "homes.csv", "-t", "price", "-m", "logistic"], "'logistic' predicts classes"),
         (["compare", "homes.csv", "-t", "price", "--measure", "auc"], "does not judge"),
         (["audit", "homes.csv", "-t", "price", "--source", "site"],
-         "An audit is of classes, and 'price' holds numbers"),
+         "An audit needs a classification target, and 'price' is numeric"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_gets_one_sentence(run, homes, arguments, problem):
