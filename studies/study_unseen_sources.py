@@ -22,9 +22,9 @@ from unseen_tables import SOURCES, r_table
 from ensemblage import EnsemblageClassifier
 from ensemblage.datasets import Dataset, Table
 from ensemblage.papers.sources._study import (
-    CAREFUL,
+    BASELINES,
     METHODS,
-    SourceSet,
+    SourceTable,
     known_task,
     log_loss,
     new_scores,
@@ -63,7 +63,7 @@ def source_table(name):
     )  # fmt: skip
     labels = np.unique(data.y, return_inverse=True)[1].astype(np.intp)
     names, codes = np.unique(np.asarray(data.sources, dtype=str), return_inverse=True)
-    return SourceSet(data, labels, codes.astype(np.intp), tuple(names.tolist()))
+    return SourceTable(data, labels, codes.astype(np.intp), tuple(names.tolist()))
 
 
 def with_column(task):
@@ -83,7 +83,7 @@ def known_losses(name):
     for seed in range(N_SPLITS):
         task = known_task(found, seed)
         pool = log_loss(METHODS["pool-with-sources"](task)[0], task.test.y)
-        choices = [METHODS[each](task) for each in CAREFUL]
+        choices = [METHODS[each](task) for each in BASELINES]
         careful = log_loss(min(choices, key=lambda each: each[1])[0], task.test.y)
         losses.append((pool, with_column(task), careful))
     return np.mean(losses, axis=0)
