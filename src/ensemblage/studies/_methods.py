@@ -338,8 +338,8 @@ METHODS = {
             most_columns=300,
         ),
         Method(
-            "tree", "crowd tree",
-            "one tree of 16 leaves at most, its thresholds placed by 30 samples",
+            "tree", "inner tree",
+            "one tree of 16 leaves at most, its thresholds placed by 30 bootstraps",
             _ours("inner.InnerTreeClassifier"), _ours("inner.InnerTreeRegressor"),
             ours=True, handles_raw_tables=True, takes=("groups",), effort=1, seconds=0.5,
         ),
