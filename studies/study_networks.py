@@ -45,7 +45,7 @@ def read(folder, name):
 
 
 def scores(folder, name):
-    """Accuracy and log loss of all models, (n_models, 2); test rows of unseen classes are omitted."""
+    """Accuracy and log loss of all models, (n_models, 2); unseen classes are omitted."""
     warnings.simplefilter("ignore")
     X, y = read(folder, name)
     found = []

@@ -61,7 +61,7 @@ def test_the_prior_by_hand(sample):
     np.testing.assert_allclose(np.exp(fit_prior(sample, 0.5)), [2.5 / 6, 3.5 / 6])
 
 
-def test_a_node_without_the_class_says_nothing_about_it(sample):
+def test_a_node_without_the_class_as_parent_does_not_change_its_probability(sample):
     table = fit_table(sample, 2, (1,), 0.5)
     out = np.zeros((4, 2))
     table.add_log_likelihood(sample.rows.nodes.codes, out)
@@ -132,7 +132,7 @@ def test_a_negative_code_reads_nothing_else(sample):
     np.testing.assert_array_equal(out, expected)
 
 
-def test_an_unseen_parent_says_nothing():
+def test_an_unseen_parent_category_gives_a_uniform_distribution():
     rng = np.random.default_rng(0)
     first, second = rng.integers(0, 2, 200), rng.integers(0, 2, 200)
     X = pd.DataFrame({"a": first, "b": second}).map("v{}".format)
@@ -196,7 +196,7 @@ def test_without_missing_values_both_ways_agree():
     np.testing.assert_allclose(network.predict_proba(extra)[:-1], with_mode, rtol=1e-12)
 
 
-def test_tables_in_between_respect_the_cap():
+def test_intermediate_tables_respect_the_cap():
     network, X = fit_chain(max_parents=4)
     network.max_entries = 5
     with pytest.raises(EntryCapError, match="missing values takes a table of"):
@@ -214,9 +214,9 @@ def with_missing(seed, n_rows=30, share=0.25):
     a = (y + rng.integers(0, 2, n_rows)) % 3
     columns = {"a": a, "b": (a + y) % 2, "c": rng.integers(0, 2, n_rows)}
     X = pd.DataFrame(columns).astype(object).astype(str)
-    gaps = rng.random(X.shape) < share
-    gaps[: len(X) // 3] = False
-    return X.mask(gaps), pd.Series(y, name="class")
+    missing = rng.random(X.shape) < share
+    missing[: len(X) // 3] = False
+    return X.mask(missing), pd.Series(y, name="class")
 
 
 def read(X, y, weights=None):
@@ -397,14 +397,14 @@ def test_the_temperature_comes_from_out_of_bag_rows():
     assert doubts[0] < 0.8 * doubts[1]
 
 
-def test_classes_of_one_row_are_no_obstacle():
+def test_classes_of_one_row_can_be_calibrated():
     X, y = load_iris(return_X_y=True)
     few = np.r_[0:20, 50:70, 100:101]
     for model in MODELS.values():
         assert np.isfinite(model.fit(X[few], y[few]).predict_log_proba(X)).all()
 
 
-def test_of_many_rows_fewer_folds_are_held_out(monkeypatch):
+def test_large_data_are_calibrated_on_fewer_folds(monkeypatch):
     X, y = load_iris(return_X_y=True)
     held_out = {}
     for enough in (10**6, 60, 10):

@@ -63,7 +63,7 @@ def test_every_method_predicts_probabilities(iris, method):
 
 @pytest.mark.parametrize("method", REGRESSION_COLUMNS)
 def test_every_method_predicts_a_numeric_target(iris, method):
-    lengths = iris._replace(targets=iris.targets._replace(numbers=iris.X[:, 3].astype(float)))
+    lengths = iris._replace(targets=iris.targets._replace(values=iris.X[:, 3].astype(float)))
     lengths = lengths._replace(targets=lengths.targets._replace(n_classes=0))
     values, _ = predict_new(method, lengths, iris.X, 0)
     assert values.shape == (150, 1)
@@ -74,11 +74,11 @@ def test_every_method_predicts_a_numeric_target(iris, method):
 def test_ours_are_the_estimators(iris, method, leaves):
     estimator = InnerTreeClassifier(max_leaf_nodes=leaves, random_state=5).fit(iris.X, iris.y)
     assert (predict_new(method, iris, iris.X, 5)[0] == estimator.predict_proba(iris.X)).all()
-    numbers = iris._replace(
-        targets=iris.targets._replace(numbers=iris.X[:, 3].astype(float), n_classes=0)
+    regression = iris._replace(
+        targets=iris.targets._replace(values=iris.X[:, 3].astype(float), n_classes=0)
     )
-    regressor = InnerTreeRegressor(max_leaf_nodes=leaves, random_state=5).fit(iris.X, numbers.y)
-    assert (predict_new(method, numbers, iris.X, 5)[0][:, 0] == regressor.predict(iris.X)).all()
+    regressor = InnerTreeRegressor(max_leaf_nodes=leaves, random_state=5).fit(iris.X, regression.y)
+    assert (predict_new(method, regression, iris.X, 5)[0][:, 0] == regressor.predict(iris.X)).all()
 
 
 def test_errors_are_those_of_trees_pruned_one_by_one(iris):
