@@ -32,7 +32,7 @@ def test_each_row_has_the_distribution_of_its_configuration():
 
 def test_the_cap_is_named_with_what_to_do():
     check_entries(10, 10, "wet", ["rain"])
-    with pytest.raises(EntryCapError, match="'wet' given no parents would take 11 entries"):
+    with pytest.raises(EntryCapError, match="'wet' given no parents would have 11 entries"):
         check_entries(11, 10, "wet", [])
 
 

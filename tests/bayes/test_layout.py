@@ -60,7 +60,7 @@ def test_a_class_with_parents_stands_below_them():
 
 @pytest.mark.parametrize(
     ("parents", "message"),
-    [({"a": ["b"], "b": ["a"]}, "in a circle"), ({"a": ["b"]}, "'b', which is no node")],
+    [({"a": ["b"], "b": ["a"]}, "form a cycle"), ({"a": ["b"]}, "'b', which is not a node")],
 )
 def test_an_invalid_graph_is_refused(parents, message):
     with pytest.raises(ValueError, match=message):

@@ -117,7 +117,7 @@ def test_damaged_tables_are_refused(sample):
             replace(network, tables=tables)._check_fitted()
     for mode in (-1, 99):
         coders = [replace(network.coders[0], mode=mode), network.coders[1]]
-        with pytest.raises(DamagedStateError, match="mode is none of its codes"):
+        with pytest.raises(DamagedStateError, match="mode is not one of its codes"):
             replace(network, coders=coders)._check_fitted()
 
 
@@ -408,9 +408,9 @@ def test_large_data_are_calibrated_on_fewer_folds(monkeypatch):
     X, y = load_iris(return_X_y=True)
     held_out = {}
     for enough in (10**6, 60, 10):
-        monkeypatch.setattr(_base, "ENOUGH_ROWS", enough)
+        monkeypatch.setattr(_base, "CALIBRATION_ROWS", enough)
         network = BayesNetClassifier()
         training = read_training(network, X, y, None)
-        found = network._held_out(training, Structure.start(4, "naive"))
+        found = network._out_of_fold_log_joint(training, Structure.start(4, "naive"))
         held_out[enough] = np.isfinite(found).all(axis=1).sum()
     assert held_out == {10**6: 150, 60: 60, 10: 30}

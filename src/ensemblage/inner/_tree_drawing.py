@@ -123,19 +123,19 @@ def draw_tree(nodes: Sequence[TreeNode], width: float = 900) -> TreeDrawing:
 
 def _placed(node: TreeNode, x: float, top: float, width: float, cut: dict[str, str]) -> PlacedNode:
     left = x + DOT + 6
-    room = width - MARGIN - left
-    lines = _title(node, room / FONT, cut)
+    available = width - MARGIN - left
+    lines = _title(node, available / FONT, cut)
     texts = [(left, top + FONT + LINE * k, line, False) for k, line in enumerate(lines)]
     y = top + LINE * len(lines)
     bars: list[PlacedBar] = []
     if node.shares:
-        start, longest = left, min(room, LONGEST_BAR)
+        start, longest = left, min(available, LONGEST_BAR)
         for number, share in enumerate(node.shares):
             if share * longest >= 0.5:
                 bars.append((start, y + 4, share * longest, number))
             start += share * longest
         y += BAR + 6
-    for line in wrapped(printable(node.detail), room / SMALL, 3).lines:
+    for line in wrapped(printable(node.detail), available / SMALL, 3).lines:
         texts.append((left, y + SMALL, line, True))
         y += SMALL_LINE
     middle = top + FONT * 0.65
