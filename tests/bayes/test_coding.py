@@ -204,7 +204,7 @@ def test_a_table_beyond_the_cap_is_named_before_it_is_made():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, 500, (600, 2)).astype(str), columns=["left", "right"])
     message = (
-        r"table of 'right' given 'class', 'left' would take \d+ entries, more than max_entries=1000"
+        r"table of 'right' given 'class', 'left' would have \d+ entries, more than max_entries=1000"
     )
     with pytest.raises(EntryCapError, match=message):
         BayesNetClassifier(max_entries=1000).fit(X[:200], rng.integers(0, 2, 200))

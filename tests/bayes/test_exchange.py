@@ -206,7 +206,7 @@ XML = """<?xml version="1.0"?>
         ("<FOR>a</FOR>", "", "Line 4: a DEFINITION must have exactly one FOR"),
         ("</NETWORK>", "", "Line 5: not well-formed"),
         ("NETWORK", "NETWARK", "expected a BIF document with one NETWORK, got 0"),
-        ("<OUTCOME>y</OUTCOME>", "<OUTCOME>x</OUTCOME>", "Line 3: variable 'a' must be declared once"),
+        ("<OUTCOME>y</OUTCOME>", "<OUTCOME>x</OUTCOME>", "Line 3: variable 'a' must be declared"),
         (XML[XML.index("<DEF") : XML.index("</NETW")], "", r"no table for \['a'\]"),
     ],
 )  # fmt: skip

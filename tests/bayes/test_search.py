@@ -30,8 +30,8 @@ from ensemblage.bayes import _search as _k2_search
 from ensemblage.bayes._coding import CodedRows
 from ensemblage.bayes._score_kernels import PROBABILITY, Nodes
 from ensemblage.bayes._search import (
+    IMPOSSIBLE,
     MAX_STALLED_MOVES,
-    NEVER,
     SEARCHES,
     TREE_CRITERION,
     CachedScore,
@@ -69,8 +69,8 @@ def test_a_structure_grows_into_a_new_one():
 
 def test_ancestors_and_topological_order():
     structure = Structure(((), (2,), (3, 0), (), (1,)))
-    assert structure.above(1) == {0, 2, 3}
-    assert structure.above(3) == set()
+    assert structure.ancestors(1) == {0, 2, 3}
+    assert structure.ancestors(3) == set()
     assert structure.sorted_features([1, 2, 3, 4]) == [3, 2, 1, 4]
     assert structure.sorted_features([4, 3, 2, 1]) == [3, 2, 1, 4]
 
@@ -121,18 +121,18 @@ def test_tiers_and_order_by_hand():
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"required": [("a", "size")]}, "'size', which is no node"),
+        ({"required": [("a", "size")]}, "'size', which is not a node"),
         ({"forbidden": [("A", "b")]}, "Did you mean 'a'"),
         ({"required": [("a", "class")]}, "is the class, which has no parents"),
-        ({"required": [("a", "a")]}, "not its own parent"),
-        ({"required": [("a", "b")], "forbidden": [("a", "b")]}, "it is forbidden too"),
+        ({"required": [("a", "a")]}, "cannot be its own parent"),
+        ({"required": [("a", "b")], "forbidden": [("a", "b")]}, "it is also forbidden"),
         ({"required": [("a", "b")], "tiers": [["b"], ["a"]]}, "'a' is in a later tier than 'b'"),
         ({"required": [("a", "b"), ("b", "c"), ("c", "a")]}, r"cycle through \['a', 'b', 'c'\]"),
         ({"tiers": [["a"], ["b", "a"]]}, "'a' into tiers 1 and 2"),
         ({"required": [("class", "c"), ("a", "c"), ("b", "c")]}, "more than max_parents=2"),
     ],
 )
-def test_contradictions_are_refused_before_any_work(rules, message):
+def test_contradictory_constraints_are_refused(rules, message):
     X, y = table(0)
     with pytest.raises(ValueError, match=message):
         BayesNetClassifier(2, constraints=NetworkConstraints(**rules)).fit(X, y)
@@ -141,7 +141,7 @@ def test_contradictions_are_refused_before_any_work(rules, message):
 def test_contradictions_of_other_parameters():
     X, y = table(0)
     rules = NetworkConstraints(required=[("b", "a"), ("c", "a")])
-    with pytest.raises(ValueError, match=r"order puts 'a' first.*hill-climbing"):
+    with pytest.raises(ValueError, match=r"'a' comes first in order.*hill-climbing"):
         BayesNetClassifier(constraints=rules, order=["a", "b", "c"]).fit(X, y)
     BayesNetClassifier(constraints=rules, order=["a", "b", "c"], search="tabu").fit(X, y)
     with pytest.raises(ValueError, match="one parent besides the class"):
@@ -151,9 +151,9 @@ def test_contradictions_of_other_parameters():
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"required": ["ab"]}, "required must be pairs of names"),
-        ({"forbidden": [("a", 1)]}, "forbidden must be pairs of names"),
-        ({"tiers": ["ab"]}, "tiers must be groups of names"),
+        ({"required": ["ab"]}, "required must contain pairs of names"),
+        ({"forbidden": [("a", 1)]}, "forbidden must contain pairs of names"),
+        ({"tiers": ["ab"]}, "tiers must contain lists of names"),
     ],
 )
 def test_other_things_than_names_are_refused(rules, message):
@@ -380,7 +380,7 @@ def all_structures(n_features, max_parents):
     ]
     for parents in product(*families):
         structure = Structure(((), *parents))
-        if all(node not in structure.above(node) for node in structure.features):
+        if all(node not in structure.ancestors(node) for node in structure.features):
             yield structure
 
 
@@ -472,7 +472,7 @@ def test_structures_have_no_cycle_and_not_too_many_parents(seed, max_parents):
         found = search(score, within, never)
         assert found.parents[0] == ()
         assert max(map(len, found.parents)) <= max_parents
-        assert all(node not in found.above(node) for node in found.features)
+        assert all(node not in found.ancestors(node) for node in found.features)
         assert whole(score, found) >= whole(score, within.first()) - 1e-9
 
 
@@ -551,8 +551,8 @@ def test_branchings_are_the_best_of_all(seed, n, symmetric):
     else:
         barred = rng.random((n, n)) < 0.3
         barred[0] = False
-        gains[barred] = NEVER
-    gains[np.arange(n), np.arange(n)] = NEVER
+        gains[barred] = IMPOSSIBLE
+    gains[np.arange(n), np.arange(n)] = IMPOSSIBLE
     found = best_branching(gains)
     best, _ = brute_branching(gains)
     assert not cycles_of(found)

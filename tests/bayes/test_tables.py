@@ -199,7 +199,7 @@ def test_without_missing_values_both_ways_agree():
 def test_intermediate_tables_respect_the_cap():
     network, X = fit_chain(max_parents=4)
     network.max_entries = 5
-    with pytest.raises(EntryCapError, match="missing values takes a table of"):
+    with pytest.raises(EntryCapError, match="missing values needs a table of"):
         network.predict_proba(X[:3].assign(b=None, c=None, d=None))
     network.max_entries = 40
     few = network.predict_proba(X[:30].assign(b=None))
@@ -313,7 +313,7 @@ def test_rows_are_split_under_a_cap_and_one_row_may_be_too_much():
     parted = fit_expected(training, sample, 0.5, CHAIN)
     for one, other in zip(whole.tables, parted.tables, strict=True):
         np.testing.assert_allclose(one.log_table, other.log_table, atol=1e-12)
-    with pytest.raises(EntryCapError, match="missing values takes a table of 100 entries"):
+    with pytest.raises(EntryCapError, match="missing values needs a table of 100 entries"):
         _tables._check_size(100, 1, 10)
 
 
