@@ -406,11 +406,11 @@ def test_classes_of_one_row_can_be_calibrated():
 
 def test_large_data_are_calibrated_on_fewer_folds(monkeypatch):
     X, y = load_iris(return_X_y=True)
-    held_out = {}
+    n_calibrated = {}
     for enough in (10**6, 60, 10):
         monkeypatch.setattr(_base, "CALIBRATION_ROWS", enough)
         network = BayesNetClassifier()
         training = read_training(network, X, y, None)
         found = network._out_of_fold_log_joint(training, Structure.start(4, "naive"))
-        held_out[enough] = np.isfinite(found).all(axis=1).sum()
-    assert held_out == {10**6: 150, 60: 60, 10: 30}
+        n_calibrated[enough] = np.isfinite(found).all(axis=1).sum()
+    assert n_calibrated == {10**6: 150, 60: 60, 10: 30}
