@@ -86,7 +86,7 @@ def test_rows_still_to_come_are_listed_but_not_compared():
     assert entries.rows[-1][0].text == "vote"
 
 
-def test_stand_ins_failures_and_gaps():
+def test_substitutes_failures_and_missing_values():
     rows = [
         entry("a", "x", 0.5, 0.4, comparable=False, note="A stand-in."),
         entry("b", "x", None, 0.4, error=None, failures=3),
@@ -94,7 +94,7 @@ def test_stand_ins_failures_and_gaps():
     ]
     shown = blocks(table(rows))
     entries, notes = shown[-2:]
-    assert [column.name for column in entries.columns][-2:] == ["values", "failed"]
+    assert [column.name for column in entries.columns][-2:] == ["repeats", "failed"]
     assert [field.text for field in entries.rows[0]][4:] == [NOTHING.text, "10", "0"]
     assert notes == ["a: A stand-in."]
     assert [field.text for field in entries.rows[1]][2:5] == ["0.4000", NOTHING.text, NOTHING.text]
@@ -141,9 +141,9 @@ def section_kinds(page, section=0):
 
 def test_the_summary_of_a_table_is_the_pages():
     page = experiment_page(experiment(small_table()))
-    assert page.title == "Table 2 of a paper"
+    assert page.title == "Experiment report: Table 2 of a paper"
     assert page.summary[0] == "Bagging has the lowest error."
-    assert page.summary[1].startswith("Of 6 values that can be compared with the paper's, 6 are")
+    assert page.summary[1].startswith("6 of 6 comparable values of the paper are")
 
 
 def test_several_tables_say_their_own_summaries():
@@ -175,16 +175,16 @@ def test_a_section_does_not_say_the_pages_title_again():
     assert [section.title for section in page.sections][:3] == ["Errors", "R²", "Raw features"]
 
 
-def test_what_is_unfinished_or_failed_is_said():
+def test_summary_notes_unfinished_and_failed_cells():
     page = experiment_page(experiment(small_table(), done=5, failed=1))
-    assert "The run is not finished: 5 of 10 cells are computed" in " ".join(page.summary)
+    assert "The run is not finished: the tables show 5 of 10 cells" in " ".join(page.summary)
     assert "1 cell failed and is left out of the means." in page.summary
     assert page.facts["cells computed"] == "5 of 10"
 
 
 def test_a_page_without_results():
     page = experiment_page(experiment(table([]), done=0))
-    assert page.summary[0] == "Nothing has been computed yet."
+    assert page.summary[0] == "No results yet."
     assert "<h2" not in render(page)
 
 
@@ -192,7 +192,7 @@ def test_an_experiment_of_ones_own_has_no_paper():
     rows = [entry(row, "accuracy", 90.0, error=None) for row in ("a", "b")]
     page = experiment_page(experiment(table(rows, better=None)))
     names = [column.name for column in page.sections[0].blocks[-1].columns]
-    assert names == ["row", "column", "mean", "values"]
+    assert names == ["row", "column", "mean", "repeats"]
     own = experiment_page(experiment(table(rows), scale="declared"))
     assert [column.name for column in own.sections[0].blocks[-1].columns][:2] == [
         "dataset", "method",

@@ -238,8 +238,8 @@ def test_the_error_of_a_share_is_in_per_cent_too():
 
 
 def test_no_line_ends_inside_a_number():
-    said = ["Wilcoxon p = 3.4e-05, not well-kept", "a gain of 0.21 ± 0.23"]
-    page = render(Page("t", "t", said, {}, []))
+    sentences = ["Wilcoxon p = 3.4e-05, not well-kept", "a gain of 0.21 ± 0.23"]
+    page = render(Page("t", "t", sentences, {}, []))
     space = "\N{NO-BREAK SPACE}"
     assert f"p{space}={space}3.4e\N{NON-BREAKING HYPHEN}05, not well-kept" in page
     assert f"0.21 ±{space}0.23" in page

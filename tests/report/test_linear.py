@@ -55,7 +55,7 @@ def test_what_is_not_linear_in_its_rows(member):
 def test_coefficients_the_largest_first():
     _, _, table, legend = explain_model(MODEL, columns=["age", "pay"]).text()
     assert [row[0].text for row in table.rows] == ["age", "pay"]
-    assert [column.name for column in table.columns] == ["feature", "for yes"]
+    assert [column.name for column in table.columns] == ["feature", "coefficient for yes"]
     assert legend.startswith("Change of the log-odds per unit")
 
 

@@ -24,7 +24,7 @@ from ensemblage._core import (
 from ensemblage.datasets import DataSummary
 from ensemblage.evaluation import MEASURES
 from ensemblage.report._blocks import Bar, BarsBlock, Block, FigureBlock, Page, Section, ShadesBlock
-from ensemblage.report._data import data_section
+from ensemblage.report._data import data_section, subject_of
 from ensemblage.report._explanation import Explanation
 from ensemblage.sources import SourceAudit, draw_calibration_curves
 from ensemblage.studies import AuditDocument, ClusteringDocument, Prototype
@@ -39,26 +39,27 @@ Columns = Mapping[str, NDArray[np.float64]]
 
 
 def audit_page(document: AuditDocument) -> Page:
-    """Show a model's errors on known sources and on unseen ones."""
+    """Show a model's errors at known sources and at new ones."""
     audit = document.audit
     facts = {
         "model": document.label,
         "sources": str(len(audit.sources)),
-        "error, cross-validation": f"{audit.error:.3f}",
-        "error, unseen source": f"{audit.new_error:.3f}",
-        "its 95 % interval": f"{audit.new_error_low:.2f} to {audit.new_error_high:.2f}",
+        "CV error": f"{audit.error:.3f}",
+        "leave-source-out error": f"{audit.new_error:.3f}",
+        "95 % confidence interval": f"{audit.new_error_low:.2f} to {audit.new_error_high:.2f}",
     }
     if audit.error_upper_90 < 1:
         facts["90 % prediction limit"] = f"{audit.error_upper_90:.3f}"
     sections = [
-        Section("Errors by source", [_source_errors(audit)]),
-        Section("Calibration on unseen sources", _calibration(audit)),
-        Section("All figures", [audit.table()]),
+        Section("Error by source", [_source_errors(audit)]),
+        Section("Calibration by source", _calibration(audit)),
+        Section("All measures", [audit.table()]),
         Section("Columns that differ between sources", [_shifts(audit)]),
         *data_section(document.data),
     ]
-    title = f"Sources of {document.dataset}"
-    return Page(title, "audit of sources", list(document.sentences), facts, sections)
+    target = None if document.data is None else document.data.target
+    title = f"Validation at new sources: {subject_of(target, document.dataset)}"
+    return Page(title, "leave-source-out validation", list(document.sentences), facts, sections)
 
 
 def _source_errors(audit: SourceAudit) -> BarsBlock:
@@ -71,9 +72,8 @@ def _source_errors(audit: SourceAudit) -> BarsBlock:
         for each in sorted(audit.sources, key=lambda each: -each.shrunken_error)
     ]  # fmt: skip
     caption = (
-        "Expected error rate when the source is left out of training, as if it were new, with "
-        "95 % intervals; small sources are shrunk towards the mean (partial pooling). The mark is "
-        "the cross-validated error."
+        "Leave-source-out error of each source, with its 95 % confidence interval (±); small "
+        "sources are shrunk towards the mean (partial pooling). The vertical line is the CV error."
     )
     return BarsBlock(bars, caption, from_zero=True)
 
@@ -88,23 +88,23 @@ def _calibration(audit: SourceAudit) -> list[Block]:
         for each in sorted(audit.sources, key=lambda each: -each.offset)
     ]  # fmt: skip
     caption = (
-        "Calibration intercept: what should be added to the log-odds of "
-        f"{str(audit.reference_class)!r} for the source. Above zero the model predicts too little "
-        "there. Lines are 95 % intervals; small sources are shrunk towards the mean (partial "
-        "pooling)."
+        "Leave-source-out calibration intercept: what has to be added to the log-odds of "
+        f"{str(audit.reference_class)!r} at the source. Above zero, predicted probabilities are "
+        "too low there. Lines are 95 % confidence intervals (±); small sources are shrunk towards "
+        "the mean (partial pooling)."
     )
     far = max(audit.sources, key=lambda each: abs(each.offset))
     curves = FigureBlock(
         partial(draw_calibration_curves, audit, ink=THEMED_INK), 3.7, 3.4,
         f"One line per source; furthest from the diagonal is {far.name}.",
-        "The rate to expect in a source by the probability that the model, which has not seen it, "
-        "predicts. On the diagonal it is calibrated; a flat line is an overconfident model.",
+        "Leave-source-out calibration curves: expected rate against predicted probability. On the "
+        "diagonal the model is calibrated; a line flatter than it shows an overconfident model.",
     )  # fmt: skip
     return [BarsBlock(bars, caption, signed=True), curves]
 
 
 def _shifts(audit: SourceAudit) -> TableBlock:
-    heads = ("source", "there", "elsewhere")
+    heads = ("source", "in this source", "in the others")
     columns = [Heading("column"), Heading("strength", numeric=True), *map(Heading, heads)]
     rows = [
         (
@@ -114,10 +114,10 @@ def _shifts(audit: SourceAudit) -> TableBlock:
         for each in audit.column_shifts
     ]  # fmt: skip
     legend = (
-        "Strength is 0 for a column that is alike everywhere and 1 for one that identifies the "
-        "source."
+        "Strength: 0 for a column with the same distribution in all sources, 1 for a column that "
+        "identifies the source."
     )
-    return TableBlock(columns, rows, "Columns that differ most, and where", legend)
+    return TableBlock(columns, rows, "Columns that differ most between sources", legend)
 
 
 def clustering_page(
@@ -136,16 +136,16 @@ def clustering_page(
     sizes = [each.rows for each in prototypes]
     n_rows = f"{len(document.labels):,}"
     of = f"{min(sizes):,} to {max(sizes):,} rows"
-    sentences = [f"{label} puts {n_rows} rows into {len(sizes)} clusters of {of}."]
+    sentences = [f"{label}: {n_rows} rows in {len(sizes)} clusters of {of}."]
     if document.reason is not None:
         sentences.append(document.reason)
     if document.agreement is not None:
         share = float(np.mean(document.agreement))
-        sentences.append(f"The views agree with a row's cluster in {share:.0%} of their votes.")
+        sentences.append(f"Mean agreement of the views with a row's cluster: {share:.0%}.")
     scores = {key: f"{score:.4f}" for key, score in document.scores.items()}
     if scores:
         named = ", ".join(f"{SCORE_NAMES.get(key, key)} {text}" for key, text in scores.items())
-        sentences.append(f"Against the target, which was not used: {named}.")
+        sentences.append(f"Agreement with the target, which was not used: {named}.")
     bars = [
         Bar(f"cluster {each.cluster}", each.rows, f"{each.rows:,}", strong=True)
         for each in prototypes
@@ -153,13 +153,13 @@ def clustering_page(
     profiles = None if columns is None else profile_figure(prototypes, columns)
     shown = [] if profiles is None else [profiles]
     sections = [
-        Section("Sizes", [BarsBlock(bars, "Rows of each cluster.", from_zero=True)]),
+        Section("Cluster sizes", [BarsBlock(bars, "Rows per cluster.", from_zero=True)]),
         Section("Cluster profiles", [*shown, _profile_table(document)]),
         *data_section(document.data),
         Section("Notes", [list(notes)] if notes else []),
     ]
     facts = {"rows": n_rows, "clusters": str(document.clusters), "method": label} | scores
-    return Page(f"Clusters of {name}", "clusters", sentences, facts, sections)
+    return Page(f"Cluster report: {name}", "cluster report", sentences, facts, sections)
 
 
 def profile_figure(prototypes: Sequence[Prototype], rows: Columns) -> ShadesBlock | None:
@@ -181,7 +181,7 @@ def profile_figure(prototypes: Sequence[Prototype], rows: Columns) -> ShadesBloc
     # those in which the clusters differ most, in the order of the file
     shown = np.sort(np.argsort(-(means.std(axis=0) / scale), kind="stable")[:MAX_COLUMNS])
     left = len(names) - len(shown)
-    most = f" The {left} columns in which the clusters differ least are left out." if left else ""
+    most = f" The {left} columns in which the clusters differ least are not shown." if left else ""
     return ShadesBlock(
         "cluster",
         [str(each.cluster) for each in prototypes],
@@ -195,8 +195,8 @@ def profile_figure(prototypes: Sequence[Prototype], rows: Columns) -> ShadesBloc
             )
             for j in shown
         ],
-        "Mean of each column in each cluster, in the units of the data. The warmer the colour, the "
-        "further above the mean of all rows, the colder, the further below; at full strength by "
+        "Mean of each column in each cluster, in the unit of the column. Warm colours are above "
+        "the mean of all rows, cold colours below; full colour is a difference of "
         f"{FULL_COLOUR:g} standard deviations.{most}",
         signed=True,
     )
@@ -209,19 +209,19 @@ def _profile_table(document: ClusteringDocument) -> TableBlock:
         (Heading("cluster"), [Field(f"cluster {each.cluster}") for each in prototypes]),
         (Heading("rows", numeric=True), [count_field(each.rows) for each in prototypes]),
     ]
-    legend = "Mean of a numeric column, most frequent category of a categorical one."
+    legend = "Mean of a numeric column, most frequent category of a categorical column."
     if document.agreement is not None:
         labels, votes = np.asarray(document.labels), np.asarray(document.agreement, dtype=float)
         shares = [share_field(float(votes[labels == each.cluster].mean())) for each in prototypes]
         named.append((Heading("agreement", numeric=True), shares))
-        legend += " Agreement is the share of votes that the views cast for the row's cluster."
+        legend += " Agreement: share of the views' votes for the row's cluster."
     for name in prototypes[0].typical:
         values = [each.typical[name] for each in prototypes]
         numeric = not any(isinstance(value, str) for value in values)
         named.append((Heading(name, numeric=numeric), [_typical(value) for value in values]))
     heads, fields = zip(*named, strict=True)
     rows = list(zip(*fields, strict=True))
-    return TableBlock(heads, rows, "A typical row of each cluster", legend)
+    return TableBlock(heads, rows, "Cluster profiles", legend)
 
 
 def _typical(value: float | str | None) -> Field:
@@ -233,24 +233,33 @@ def _typical(value: float | str | None) -> Field:
 
 
 def explanation_page(
-    explained: Explanation, *, name: str, details: Mapping[str, Any] | None = None
+    explained: Explanation,
+    *,
+    name: str,
+    target: str | None = None,
+    details: Mapping[str, Any] | None = None,
 ) -> Page:
-    """Show a model of a name; ``details`` were noted when it was saved.
+    """Show a model of a name and of a target; ``details`` were noted when it was saved.
 
     These may be ``dataset``, ``n_rows``, ``learned``, ``data``, and ``accuracy`` or ``rmse`` with
     their standard errors ``accuracy_se`` and ``rmse_se``.
     """
     noted = dict(details or {})
+    dataset = noted.get("dataset")
     sentences = list(explained.sentences)
     for key in ("accuracy", "rmse"):
         if noted.get(key) is not None:
             score = MEASURES[key].with_error(noted[key], noted.get(f"{key}_se"), 4)
             sentences.append(f"Cross-validated {MEASURES[key].label} in training: {score}.")
     facts = dict(explained.facts)
-    if noted.get("dataset") is not None:
-        facts["trained on"] = noted["dataset"]
+    if dataset is not None:
+        facts["trained on"] = dataset
     if noted.get("n_rows") is not None:
         facts["rows"] = f"{noted['n_rows']:,}"
+    subject, row = name, getattr(explained.document, "row", None)
+    if target is not None:
+        subject = f"{target} ({name})" if dataset is None else f"{target}, trained on {dataset}"
+        facts["model"] = name
     lines: list[Block] = [f"{line[:1].upper()}{line[1:]}." for line in noted.get("learned", ())]
     sections = [
         *explained.row_sections,
@@ -258,4 +267,5 @@ def explanation_page(
         Section("Training summary", lines),
         *data_section(msgspec.convert(noted.get("data"), DataSummary | None)),
     ]
-    return Page(f"Model report: {name}", "explanation", sentences, facts, sections)
+    kind = "Model report" if row is None else f"Prediction report, row {row}"
+    return Page(f"{kind}: {subject}", kind.lower(), sentences, facts, sections)
