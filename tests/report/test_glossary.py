@@ -33,7 +33,9 @@ RESULTS = {
 def glossary_and_rest(page):
     (fold,) = FOLD.findall(page)
     text = unescape(re.sub(r"<[^>]*>", " ", FOLD.sub("", page).partition("<main")[2]))
-    return dict(TERM.findall(unescape(fold))), re.sub(r"[\s\u2011-]+", " ", text).lower()
+    return dict(TERM.findall(unescape(fold).replace("\N{NO-BREAK SPACE}", " "))), re.sub(
+        r"[\s\u2011-]+", " ", text
+    ).lower()
 
 
 @pytest.mark.parametrize("kind", RESULTS)

@@ -38,4 +38,4 @@ def test_errors_name_what_is_needed():
 
 def test_a_page_names_the_most_important():
     (sentence,) = explain_model(MODEL, X, Y, columns=["age", "idle"]).sentences
-    assert sentence.endswith("1.0000 on 40 rows; the most important column is age.")
+    assert sentence.endswith("1.0000 on the 40 rows given; the most important column is age.")

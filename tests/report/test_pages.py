@@ -153,7 +153,7 @@ def test_model_report_with_details_of_the_training():
     page = explanation_page(EXPLAINED, name="m.skops", target="paid", details=details)
     assert page.title == "Model report: paid, trained on people.csv"
     assert page.summary == [
-        "It is new.", "Cross-validated accuracy in training: 0.9000 ± 0.0100.",
+        "It is new.", "Cross-validated accuracy in training (± standard error): 0.9000 ± 0.0100.",
     ]  # fmt: skip
     assert page.facts == {
         "parts": "3", "trained on": "people.csv", "rows": "1,200", "model": "m.skops",
@@ -171,10 +171,11 @@ def test_model_report_without_details(details):
 
 
 def test_sections_of_a_row_come_before_those_of_the_model():
-    row = dataclass_replace(EXPLAINED, row_sections=[Section("Row 3", ["Predicted."])])
-    assert [each.title for each in explanation_page(row, name="m").sections][:2] == [
-        "Row 3", "Parts",
-    ]  # fmt: skip
+    row = dataclass_replace(EXPLAINED, row_sections=[Section("Row 3", ["Predicted.", "Why."])])
+    page = explanation_page(row, name="m")
+    assert page.summary == ["Predicted.", "It is new."]
+    assert [each.title for each in page.sections][:2] == ["Row 3", "Parts"]
+    assert page.sections[0].blocks == ["Why."]
 
 
 def test_title_has_what_is_known_of_target_and_data():

@@ -54,7 +54,7 @@ def test_a_rows_path_adds_up(model):
     assert total_of(decision) == pytest.approx(decision.value)
     assert decision.value == pytest.approx(model.predict_proba(X[100:101]).max())
     title, path, legend = explained.text()[-3:]
-    assert title == "Decision path"
+    assert title == "Splits on the decision path"
     assert isinstance(path, TableBlock)
     assert legend == path.legend
     assert path.rows[0][0].text.startswith("petal")

@@ -24,7 +24,7 @@ def data_section(card: DataSummary | None) -> list[Section]:
         return []
     blocks: list[Block] = [_data_facts(card)]
     if card.classes:
-        blocks.append(_shares(card.classes, f"Rows per class of {card.target}."))
+        blocks.append(_shares(card.classes, f"Rows per class (target: {card.target})."))
     if card.sources:
         blocks.append(_shares(card.sources, "Rows per source."))
     blocks.append(_columns(card))

@@ -33,7 +33,7 @@ POLICY = (
     "base-uri 'none'; form-action 'none'"
 )
 EXPONENT = re.compile(r"(\de)-(?=\d)")
-SIGNED = re.compile(r"(?:±|\bp =) (?=[\d.])")
+UNBREAKABLE = re.compile(r"(?:±|\bp =) (?=[\d.])|(?<=\d) (?=%)")
 
 
 @dataclass(frozen=True)
@@ -214,8 +214,8 @@ def _allowed(text: str) -> str:
 
 
 def _with_whole_numbers(value: Any) -> Any:
-    """Let no line end inside 3.4e-05, ± 0.12 or p = 0.03; what is markup stays as it is."""
+    """Let no line end inside 3.4e-05, ± 0.12, p = 0.03 or 95 %; markup stays as it is."""
     if type(value) is not str:
         return value
     whole = EXPONENT.sub("\\1\N{NON-BREAKING HYPHEN}", value)
-    return SIGNED.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), whole)
+    return UNBREAKABLE.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), whole)

@@ -95,8 +95,8 @@ def explain(context: ModelContext) -> Explanation:
         "Permutation importance", legend,
     )  # fmt: skip
     text = (
-        f"A {name} with {score} on {count(document.n_rows, 'row')}; the most important column is "
-        f"{document.columns[0]}."
+        f"A {name} with {score} on the {count(document.n_rows, 'row')} given; the most important "
+        f"column is {document.columns[0]}."
     )
     return Explanation(
         document,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -117,7 +118,7 @@ def _shifts(audit: SourceAudit) -> TableBlock:
         "Strength: 0 for a column with the same distribution in all sources, 1 for a column that "
         "identifies the source."
     )
-    return TableBlock(columns, rows, "Columns that differ most between sources", legend)
+    return TableBlock(columns, rows, "Largest differences", legend)
 
 
 def clustering_page(
@@ -142,21 +143,23 @@ def clustering_page(
     if document.agreement is not None:
         share = float(np.mean(document.agreement))
         sentences.append(f"Mean agreement of the views with a row's cluster: {share:.0%}.")
-    scores = {key: f"{score:.4f}" for key, score in document.scores.items()}
+    scores = {SCORE_NAMES.get(key, key): f"{score:.4f}" for key, score in document.scores.items()}
     if scores:
-        named = ", ".join(f"{SCORE_NAMES.get(key, key)} {text}" for key, text in scores.items())
+        named = ", ".join(f"{key} {text}" for key, text in scores.items())
         sentences.append(f"Agreement with the target, which was not used: {named}.")
     bars = [
         Bar(f"cluster {each.cluster}", each.rows, f"{each.rows:,}", strong=True)
         for each in prototypes
     ]
+    known = () if document.data is None else document.data.notes
+    others = [note for note in notes if note not in known]
     profiles = None if columns is None else profile_figure(prototypes, columns)
     shown = [] if profiles is None else [profiles]
     sections = [
         Section("Cluster sizes", [BarsBlock(bars, "Rows per cluster.", from_zero=True)]),
         Section("Cluster profiles", [*shown, _profile_table(document)]),
         *data_section(document.data),
-        Section("Notes", [list(notes)] if notes else []),
+        Section("Notes", [others] if others else []),
     ]
     facts = {"rows": n_rows, "clusters": str(document.clusters), "method": label} | scores
     return Page(f"Cluster report: {name}", "cluster report", sentences, facts, sections)
@@ -221,7 +224,7 @@ def _profile_table(document: ClusteringDocument) -> TableBlock:
         named.append((Heading(name, numeric=numeric), [_typical(value) for value in values]))
     heads, fields = zip(*named, strict=True)
     rows = list(zip(*fields, strict=True))
-    return TableBlock(heads, rows, "Cluster profiles", legend)
+    return TableBlock(heads, rows, "Typical values of each cluster", legend)
 
 
 def _typical(value: float | str | None) -> Field:
@@ -246,11 +249,16 @@ def explanation_page(
     """
     noted = dict(details or {})
     dataset = noted.get("dataset")
-    sentences = list(explained.sentences)
+    sentences, row_sections = list(explained.sentences), list(explained.row_sections)
+    if row_sections and isinstance(row_sections[0].blocks[0], str):
+        # the sentence with the prediction of a row comes first on the page
+        sentences.insert(0, row_sections[0].blocks[0])
+        row_sections[0] = replace(row_sections[0], blocks=row_sections[0].blocks[1:])
     for key in ("accuracy", "rmse"):
         if noted.get(key) is not None:
             score = MEASURES[key].with_error(noted[key], noted.get(f"{key}_se"), 4)
-            sentences.append(f"Cross-validated {MEASURES[key].label} in training: {score}.")
+            error = " (± standard error)" if noted.get(f"{key}_se") is not None else ""
+            sentences.append(f"Cross-validated {MEASURES[key].label} in training{error}: {score}.")
     facts = dict(explained.facts)
     if dataset is not None:
         facts["trained on"] = dataset
@@ -262,7 +270,7 @@ def explanation_page(
         facts["model"] = name
     lines: list[Block] = [f"{line[:1].upper()}{line[1:]}." for line in noted.get("learned", ())]
     sections = [
-        *explained.row_sections,
+        *row_sections,
         *explained.sections,
         Section("Training summary", lines),
         *data_section(msgspec.convert(noted.get("data"), DataSummary | None)),

@@ -237,4 +237,4 @@ def path_table(tree: Any, path: TreePath, label: int, names: TreeNames) -> Table
         "Share of the row: part of the row that reaches the split. Share to yes: part of that "
         f"which goes to yes. Contribution: to the prediction of {predicted}."
     )
-    return TableBlock(columns, rows, "Decision path", legend)
+    return TableBlock(columns, rows, "Splits on the decision path", legend)
