@@ -16,7 +16,7 @@ COLOURS = ["#2a78b5", "#d9822b"]
 
 
 def main() -> None:
-    """Fit one line, then a line per stratum, to the same rows, and draw what they say."""
+    """Fit one linear model, then one per stratum, to the same rows, and draw their predictions."""
     X, y = make_multi_source(5, 700, n_features=2, separation=4.0, noise=0.1, random_state=7)
     X, X_new, y, y_new = train_test_split(X, y, test_size=0.4, random_state=0)
     stratifier = HISS(n_strata=8, stratum_size=0.2, random_state=0)
@@ -33,18 +33,18 @@ def main() -> None:
         for label, colour in enumerate(COLOURS):
             ax.scatter(*X_new[y_new == label].T, s=9, c=colour, linewidths=0)
         ax.scatter(*X_new[wrong].T, s=34, facecolors="none", edgecolors="k", linewidths=0.7)
-        ax.set_title(f"{name}: {wrong.mean():.0%} of new rows wrong", fontsize=11)
+        ax.set_title(f"{name}: error {wrong.mean():.0%} on new rows", fontsize=11)
         ax.set(xticks=[], yticks=[])
     figure.savefig(OUTPUT, dpi=110)
 
 
 def draw_regions(ax: Axes, model: object, X: np.ndarray) -> None:
-    """Shade the plane by the class that a model gives there."""
+    """Shade the plane by the predicted class."""
     low, high = X.min(axis=0) - 1, X.max(axis=0) + 1
     across, up = (np.linspace(low[axis], high[axis], 300) for axis in (0, 1))
     grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    said = model.predict_proba(grid)[:, 1].reshape(300, 300)  # type: ignore[attr-defined]
-    ax.contourf(across, up, said, levels=[0, 0.5, 1], colors=["#d5e5f1", "#f7e2cd"])
+    probability = model.predict_proba(grid)[:, 1].reshape(300, 300)  # type: ignore[attr-defined]
+    ax.contourf(across, up, probability, levels=[0, 0.5, 1], colors=["#d5e5f1", "#f7e2cd"])
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ DOCUMENT = AuditDocument(
 )  # fmt: skip
 
 
-def test_audit_sorts_sources_by_error_and_highlights_inverted_ones():
+def test_the_worst_source_comes_first_and_suspects_stand_out():
     page = audit_page(DOCUMENT)
     errors, offsets, table, shifts = (section.blocks[0] for section in page.sections)
     assert isinstance(errors, BarsBlock)
@@ -70,13 +70,13 @@ def test_audit_sorts_sources_by_error_and_highlights_inverted_ones():
     assert [field.text for field in shifts.rows[0]] == ["age", "0.70", "north", "61", "40"]
 
 
-def test_too_few_sources_have_no_prediction_limit():
+def test_too_few_sources_have_no_bound_on_the_page():
     assert "90 % prediction limit" in audit_page(DOCUMENT).facts
     unbounded = replace(DOCUMENT, audit=dataclass_replace(AUDIT, error_upper_90=1.0))
     assert "90 % prediction limit" not in audit_page(unbounded).facts
 
 
-def test_audit_starts_with_its_main_findings():
+def test_it_begins_with_what_matters():
     page = audit_page(DOCUMENT)
     assert page.title == "Validation at new sources: sites.csv"
     assert page.summary[0].startswith("On a new source expect an error of 0.450")

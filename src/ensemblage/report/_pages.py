@@ -40,21 +40,21 @@ Columns = Mapping[str, NDArray[np.float64]]
 
 
 def audit_page(document: AuditDocument) -> Page:
-    """Show a model's errors at known sources and at new ones."""
+    """Show a model's errors on known sources and on unseen ones."""
     audit = document.audit
     facts = {
         "model": document.label,
         "sources": str(len(audit.sources)),
-        "CV error": f"{audit.error:.3f}",
-        "leave-source-out error": f"{audit.new_error:.3f}",
-        "95 % confidence interval": f"{audit.new_error_low:.2f} to {audit.new_error_high:.2f}",
+        "error, cross-validation": f"{audit.error:.3f}",
+        "error, unseen source": f"{audit.new_error:.3f}",
+        "its 95 % interval": f"{audit.new_error_low:.2f} to {audit.new_error_high:.2f}",
     }
     if audit.error_upper_90 < 1:
         facts["90 % prediction limit"] = f"{audit.error_upper_90:.3f}"
     sections = [
-        Section("Error by source", [_source_errors(audit)]),
-        Section("Calibration by source", _calibration(audit)),
-        Section("All measures", [audit.table()]),
+        Section("Errors by source", [_source_errors(audit)]),
+        Section("Calibration on unseen sources", _calibration(audit)),
+        Section("All figures", [audit.table()]),
         Section("Columns that differ between sources", [_shifts(audit)]),
         *data_section(document.data),
     ]
@@ -73,8 +73,9 @@ def _source_errors(audit: SourceAudit) -> BarsBlock:
         for each in sorted(audit.sources, key=lambda each: -each.shrunken_error)
     ]  # fmt: skip
     caption = (
-        "Leave-source-out error of each source, with its 95 % confidence interval (±); small "
-        "sources are shrunk towards the mean (partial pooling). The vertical line is the CV error."
+        "Expected error rate when the source is left out of training, as if it were new, with "
+        "95 % intervals; small sources are shrunk towards the mean (partial pooling). The mark is "
+        "the cross-validated error."
     )
     return BarsBlock(bars, caption, from_zero=True)
 
@@ -89,23 +90,23 @@ def _calibration(audit: SourceAudit) -> list[Block]:
         for each in sorted(audit.sources, key=lambda each: -each.offset)
     ]  # fmt: skip
     caption = (
-        "Leave-source-out calibration intercept: what has to be added to the log-odds of "
-        f"{str(audit.reference_class)!r} at the source. Above zero, predicted probabilities are "
-        "too low there. Lines are 95 % confidence intervals (±); small sources are shrunk towards "
-        "the mean (partial pooling)."
+        "Calibration intercept: what should be added to the log-odds of "
+        f"{str(audit.reference_class)!r} for the source. Above zero the model predicts too little "
+        "there. Lines are 95 % intervals; small sources are shrunk towards the mean (partial "
+        "pooling)."
     )
     far = max(audit.sources, key=lambda each: abs(each.offset))
     curves = FigureBlock(
         partial(draw_calibration_curves, audit, ink=THEMED_INK), 3.7, 3.4,
         f"One line per source; furthest from the diagonal is {far.name}.",
-        "Leave-source-out calibration curves: expected rate against predicted probability. On the "
-        "diagonal the model is calibrated; a line flatter than it shows an overconfident model.",
+        "The rate to expect in a source by the probability that the model, which has not seen it, "
+        "predicts. On the diagonal it is calibrated; a flat line is an overconfident model.",
     )  # fmt: skip
     return [BarsBlock(bars, caption, signed=True), curves]
 
 
 def _shifts(audit: SourceAudit) -> TableBlock:
-    heads = ("source", "in this source", "in the others")
+    heads = ("source", "there", "elsewhere")
     columns = [Heading("column"), Heading("strength", numeric=True), *map(Heading, heads)]
     rows = [
         (
@@ -115,10 +116,10 @@ def _shifts(audit: SourceAudit) -> TableBlock:
         for each in audit.column_shifts
     ]  # fmt: skip
     legend = (
-        "Strength: 0 for a column with the same distribution in all sources, 1 for a column that "
-        "identifies the source."
+        "Strength is 0 for a column that is alike everywhere and 1 for one that identifies the "
+        "source."
     )
-    return TableBlock(columns, rows, "Largest differences", legend)
+    return TableBlock(columns, rows, "Columns that differ most, and where", legend)
 
 
 def clustering_page(

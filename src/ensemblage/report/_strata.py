@@ -590,7 +590,7 @@ def stratum_reasons(
 
 
 def _nearness(difference: ColumnDifference, value: Any) -> float:
-    """Measure how much nearer a value is to the stratum's than to that of all rows."""
+    """Measure how much nearer a value is to the stratum's than to all rows', in its distance."""
     missing = value is None or (isinstance(value, float) and np.isnan(value))
     if difference.kind == "missing":
         return difference.distance if missing else -difference.distance

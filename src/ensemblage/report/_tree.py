@@ -203,8 +203,8 @@ def _decision(context: ModelContext, path: TreePath, label: int, name: str) -> D
     measure = "prediction" if name == TARGET else "probability"
     return Decision(
         label=name,
-        measure=f"{measure}; the baseline is that of the root, and each column adds the changes "
-        "at its splits on the decision path",
+        measure=f"{measure}; the baseline is that of all rows, and each column adds what the "
+        "splits on it change on the row's path",
         baseline=float(path.start[label]),
         contributions=context.contributions(summed),
         value=float(path.prediction[label]),
