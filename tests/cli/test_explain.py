@@ -102,7 +102,11 @@ def test_rows_without_their_classes_from_standard_input(explain, folder):
     ("arguments", "code", "said"),
     [
         (["forest.skops"], 1, "permutation importance: give rows with their target"),
-        (["forest.skops", "rows.csv", "--row", "1"], 1, "Leave out --row for permutation importance"),
+        (
+            ["forest.skops", "rows.csv", "--row", "1"],
+            1,
+            "Leave out --row for permutation",
+        ),
         (["logistic.skops", "-o", "map.png"], 1, "Coefficients have no drawing of their own"),
         (["logistic.skops", "--row", "1"], 2, "--row needs DATA"),
         (["strata.skops", "--row", "1"], 2, "--row needs DATA"),

@@ -251,7 +251,7 @@ def test_a_table_is_sorted_by_click_and_by_keyboard(pages, open_tab):
     assert tab.messages == []
 
 
-def test_what_has_no_number_stands_last_whichever_way(open_tab, tmp_path):
+def test_rows_without_a_value_come_last_in_both_orders(open_tab, tmp_path):
     rows = [entry("a", "x", None, 0.1, error=None), entry("b", "x", 2.0), entry("c", "x", -1.0)]
     path = tmp_path / "missing.html"
     path.write_text(render(experiment(table(rows))), encoding="utf-8")

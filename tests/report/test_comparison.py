@@ -75,7 +75,7 @@ def test_an_interval_covers_zero_unless_the_difference_is_significant(rows):
             assert abs(each.value) <= each.error + slack
 
 
-def test_of_errors_the_smallest_difference_stands_first():
+def test_for_errors_the_smallest_difference_comes_first():
     document = compare(homes(60), methods=["mean", "ridge", "forest"], n_splits=2, measure="rmse")
     bars = found(document)
     for group in {bar.group for bar in bars}:
@@ -118,7 +118,7 @@ def test_data_summary_as_a_section():
     assert notes == ["A note."]
 
 
-def test_the_rarest_of_many_classes_stand_together():
+def test_the_rarest_of_many_classes_share_a_bar():
     (section,) = data_section(card({f"c{k}": k + 1 for k in range(20)}))
     bars = section.blocks[1].bars
     assert len(bars) == 12
@@ -155,7 +155,7 @@ def test_summary_starts_with_the_verdict():
     assert page.facts["rows"] == "1,500"
 
 
-def test_numbers_are_those_of_the_document():
+def test_values_are_those_of_the_document():
     scores, folds = blocks(comparison_page(comparison(*two_methods())), TableBlock)
     assert scores.rows[0][1].text == "0.8833"
     assert scores.rows[0][1].quiet == "± 0.0100"

@@ -19,7 +19,7 @@ def ranked(*, greater):
     return critical_difference_figure(SCORES, "abc", {"b"}, greater=greater, over="4 datasets")
 
 
-def test_the_diagram_says_the_ranks_for_those_who_cannot_see_it():
+def test_diagram_has_the_ranks_as_a_text_alternative():
     assert "Mean ranks over 4 datasets: a 1.00, b 2.00, c 3.00." in ranked(greater=True).alt
     assert "c 1.00, b 2.00, a 3.00." in ranked(greater=False).alt
 
@@ -101,7 +101,7 @@ def test_substitutes_failures_and_missing_values():
     assert RanksBlock not in kinds(shown)
 
 
-def test_each_note_stands_once_with_what_it_is_of():
+def test_each_note_is_listed_once_with_its_entries():
     rows = [entry(row, column, 0.1, note="Odd." if (row, column) != ("b", "y") else "Late.")
             for row in "ab" for column in "xy"]  # fmt: skip
     assert blocks(table(rows, notes=["All."]))[-1] == [
@@ -146,14 +146,14 @@ def test_the_summary_of_a_table_is_the_pages():
     assert page.summary[1].startswith("6 of 6 comparable values of the paper are")
 
 
-def test_several_tables_say_their_own_summaries():
+def test_several_tables_have_their_own_summaries():
     page = experiment_page(experiment(small_table(), small_table(name="other")))
     assert section_kinds(page)[0] is section_kinds(page, 1)[0] is str
     assert page.sections[1].title == "Title of other"
     assert page.summary[0] == "Bagging has the lowest error."
 
 
-def test_what_several_tables_note_is_said_once():
+def test_notes_of_several_tables_are_listed_once():
     one, other = small_table(notes=["Alike.", "One."]), small_table(name="b", notes=["Alike."])
     page = experiment_page(experiment(one, other))
     text = render(page)
@@ -166,7 +166,7 @@ def test_a_table_named_like_its_page_is_called_the_results():
     assert experiment_page(experiment(whole)).sections[0].title == "Results"
 
 
-def test_a_section_does_not_say_the_pages_title_again():
+def test_section_title_does_not_repeat_the_title_of_the_page():
     tables = [
         small_table() | {"title": f"Table 2 of a paper{each}"}
         for each in (": errors", ": R²", ", raw features")
@@ -188,7 +188,7 @@ def test_a_page_without_results():
     assert "<h2" not in render(page)
 
 
-def test_an_experiment_of_ones_own_has_no_paper():
+def test_a_declared_experiment_has_no_paper():
     rows = [entry(row, "accuracy", 90.0, error=None) for row in ("a", "b")]
     page = experiment_page(experiment(table(rows, better=None)))
     names = [column.name for column in page.sections[0].blocks[-1].columns]
@@ -200,7 +200,7 @@ def test_an_experiment_of_ones_own_has_no_paper():
     assert page.summary == ["The tables hold 2 entries."]
 
 
-def test_stand_ins_and_gaps_are_rendered():
+def test_substitutes_and_missing_values_are_rendered():
     rows = [
         entry("a", "x", 0.5, 0.4, comparable=False, note="A stand-in."),
         entry("b", "x", None, 0.4, error=None, failures=3),

@@ -19,7 +19,7 @@ def test_the_column_that_decides_is_needed():
     assert facts.importance[1] == 0.0
 
 
-def test_accuracy_on_training_rows_is_said_to_flatter():
+def test_legend_warns_that_training_rows_are_optimistic():
     text = explain_model(MODEL, X, Y).text()[-1]
     assert "On training rows the score is optimistic" in text
 

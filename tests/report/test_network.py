@@ -47,7 +47,7 @@ def test_joining_keeps_the_sum(weights, most):
     assert len(labels) == joined.shape[1] <= most
 
 
-def test_few_configurations_stand_side_by_side():
+def test_few_configurations_are_columns():
     wet = ProbabilityTable(["x0"], np.array([[0], [1]]), np.array([[0.9, 0.1], [0.2, 0.8]]))
     labels = {"x0": ["no", "yes"], "x1": ["dry", "wet"]}
     block = probability_table("x1", wet, labels, names={"x0": "rain", "x1": "grass"})
@@ -57,7 +57,7 @@ def test_few_configurations_stand_side_by_side():
     assert block.folded
 
 
-def test_many_configurations_stand_below_each_other_and_are_cut_short():
+def test_many_configurations_are_rows_and_limited_in_number():
     given = np.array([[k % 2, k // 2] for k in range(80)])
     many = ProbabilityTable(["rain", "day"], given, np.full((80, 2), 0.5))
     labels = {"rain": ["no", "yes"], "day": [f"day {k}" for k in range(40)]}
@@ -134,7 +134,7 @@ def iris():
     return load_dataset("iris")
 
 
-def test_a_fitted_network_speaks_in_the_columns_names(iris):
+def test_nodes_have_the_names_of_the_columns(iris):
     network = BayesNetClassifier().fit(iris.X, iris.y)
     explained = explain_model(network, columns=iris.feature_names)
     assert set(explained.document.parents) == {network.target_name_, *iris.feature_names}
@@ -166,7 +166,7 @@ def test_imputed_values_are_mentioned(iris):
     assert {each.value for each in decision.contributions} >= {"missing"}
 
 
-def test_bootstrap_frequencies_stand_beside_the_parents(iris):
+def test_parents_have_their_bootstrap_frequencies(iris):
     network = InnerBayesNetClassifier(3, random_state=0).fit(iris.X, iris.y)
     explained = explain_model(network, columns=iris.feature_names)
     shares = explained.document.confidence

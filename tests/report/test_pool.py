@@ -101,7 +101,7 @@ def test_calibration_shows_confidence_and_accuracy():
     assert (more.label, more.value, more.text) == ("confidence 90.0%", 0.8, "80.0%")
 
 
-def test_rows_of_known_sources_have_a_pool_of_their_own():
+def test_source_aware_pool_of_known_sources_is_shown():
     rng = np.random.default_rng(0)
     X, site = rng.normal(size=(120, 2)), np.array(["Bern", "Basel"])[np.arange(120) % 2]
     y = X[:, 0] * np.where(site == "Bern", 1, -1) + 0.3 * rng.normal(size=120) > 0

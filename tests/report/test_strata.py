@@ -95,7 +95,7 @@ def row_of(model, X, row):
     return explain_model(model, X, columns=COLUMNS, row=row).document
 
 
-def test_the_nearest_columns_stand_first():
+def test_the_nearest_columns_come_first():
     fields = {"age": 65.0, "site": "Basel", "lab": 3.0, "seen": 18628.0}
     assert stratum_reasons(DESCRIBED, 0, fields) == [
         "site = Basel",
@@ -129,7 +129,7 @@ def test_an_estimator_shared_by_all_members_is_named_once():
     ]  # fmt: skip
 
 
-def test_columns_without_a_number_are_left_out():
+def test_columns_without_values_are_left_out():
     table = members_table(DOCUMENT)
     names = [column.name for column in table.columns]
     assert "weight" not in names
@@ -191,7 +191,7 @@ def test_few_strata_are_all_outlined_in_their_order():
     assert "the 3 strata: stratum 0; stratum 1; stratum 2." in block.caption
 
 
-def test_of_many_strata_the_rows_own_come_first():
+def test_of_many_strata_those_of_the_row_come_first():
     strata = HISS(9, 0.3, random_state=0).fit(ROWS)
     block = strata_map(ModelContext(strata, X=ROWS, row=7), NAMES)
     assert "6 of the 9 strata, those of the row first" in block.caption
@@ -359,7 +359,7 @@ def test_one_row_by_hand(data):
     json.dumps(msgspec.to_builtins(row), allow_nan=False)
 
 
-def test_a_gates_weights_are_the_rows_own(data):
+def test_weights_of_a_gate_are_those_of_the_row(data):
     X, y, _ = data
     row = row_of(fitted(X, y, HISS(3, 0.4)), X, 0)
     assert sum(each.weight for each in row.member_predictions) == pytest.approx(1)

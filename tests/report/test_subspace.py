@@ -91,7 +91,7 @@ def test_parts_add_up(seed, n_classes):
     assert start + amounts.sum() == pytest.approx(end, abs=1e-4)
 
 
-def test_a_gated_model_gives_reasons_that_add_up_to_what_it_says():
+def test_contributions_of_a_gated_model_add_up_to_its_prediction():
     X, y = make_classification(120, 5, n_informative=4, n_redundant=0, random_state=0)
     model = JointSubspaceClassifier(3, refine="gate", random_state=0).fit(X, y)
     story = explain_model(model, X, row=2).document
