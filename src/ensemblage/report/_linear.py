@@ -217,7 +217,7 @@ def _decision(context: ModelContext, label: int | None) -> Decision | None:
     amounts = by_column(coef * distance, origins, len(context.columns))
     baseline = level + float(coef @ start)
     reference = "the mean of the rows given" if several else "zero, as there is no other row"
-    measure = "prediction"
+    measure = "unit of the target"
     if label is not None:
         two = len(part[0]) == 2
         measure = "log-odds" if two else "logit against the mean of the classes"

@@ -200,7 +200,7 @@ def _decision(context: ModelContext, path: TreePath, label: int, name: str) -> D
     for step in path.steps:
         amounts[estimator.tree_.feature[step.node]] += step.contribution[label]
     summed = by_column(amounts, origins[: len(amounts)], len(context.columns))
-    measure = "prediction" if name == TARGET else "probability"
+    measure = "unit of the target" if name == TARGET else "probability"
     return Decision(
         label=name,
         measure=f"{measure}; the baseline is that of all rows, and each column adds what the "
