@@ -117,7 +117,7 @@ def test_a_member_is_fitted_to_max_rows_at_most(rows):
     recipe = MemberSpec("nb", "user", (GaussianNB(),)).limited(30)
     model = recipe.refit(rows, recipe.select_candidate(rows, tried(recipe, rows), 0))
     assert model.class_count_.sum() == 30
-    assert not recipe.learns_all(rows)
+    assert not recipe.uses_all_rows(rows)
     assert recipe.limited(50).max_rows == 30
 
 

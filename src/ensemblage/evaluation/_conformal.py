@@ -21,8 +21,8 @@ def weighted_threshold(scores: Doubles, weights: Doubles, coverage: float, spare
     needed = coverage * (weights.sum() + spare)
     total = np.cumsum(weights[order])
     # sums of floating-point weights are not exact
-    place = int(np.searchsorted(total, needed * (1 - 1e-12)))
-    return float(scores[order[place]]) if place < len(order) else np.inf
+    position = int(np.searchsorted(total, needed * (1 - 1e-12)))
+    return float(scores[order[position]]) if position < len(order) else np.inf
 
 
 def source_thresholds(

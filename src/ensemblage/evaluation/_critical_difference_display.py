@@ -183,10 +183,10 @@ class CriticalDifferenceDisplay:
         ax.plot([self._across(1), self._across(k)], [0, 0], color=BLACK, linewidth=1.2)
         for rank in np.arange(1, k + 0.25, 0.5):
             whole = rank == int(rank)
-            place = self._across(float(rank))
-            ax.plot([place] * 2, [0, 0.1 if whole else 0.05], color=BLACK, linewidth=1)
+            position = self._across(float(rank))
+            ax.plot([position] * 2, [0, 0.1 if whole else 0.05], color=BLACK, linewidth=1)
             if whole:
-                ax.text(place, 0.14, f"{rank:.0f}", ha="center", va="bottom", fontsize=9)
+                ax.text(position, 0.14, f"{rank:.0f}", ha="center", va="bottom", fontsize=9)
         ax.text(self._across(1) - 0.02, 0.0, "mean rank", ha="right", va="center", fontsize=8,
                 color=GREY)  # fmt: skip
 
@@ -212,9 +212,9 @@ class CriticalDifferenceDisplay:
         order = self.comparison.ranking()
         half = (len(order) + 1) // 2
         written = []
-        for place, name in enumerate(order):
-            left = place < half
-            height = -top - ROW * (place if left else len(order) - 1 - place)
+        for position, name in enumerate(order):
+            left = position < half
+            height = -top - ROW * (position if left else len(order) - 1 - position)
             edge = 0.22 if left else 0.78
             mean = self.comparison.mean_ranks[name]
             x = self._across(mean)

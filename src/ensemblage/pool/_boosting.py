@@ -367,8 +367,8 @@ class Boosting(MemberSpec):
     def fit_predict_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> FoldPredictions:
         """Boost the settings on a fold; with a time limit keep the model."""
         start = perf_counter()
-        learned = self.learned_fold(data, fold, seed)
-        grown = [self._boost(each, data, learned, seed) for each in self.candidates]
+        limited = self.limit_training_rows(data, fold, seed)
+        grown = [self._boost(each, data, limited, seed) for each in self.candidates]
         return FoldPredictions(
             np.concatenate([outputs for outputs, _, _ in grown]),
             perf_counter() - start,

@@ -205,15 +205,15 @@ def pack_trees(trees: list[Any]) -> PackedTrees:
     roots, n_nodes, n_leaves, parts = [], 0, 0, []
     for tree in trees:
         inner = tree.children_left >= 0
-        places = np.where(inner, np.cumsum(inner) - 1 + n_nodes, -np.cumsum(~inner) - n_leaves)
-        roots.append(places[0])
+        nodes = np.where(inner, np.cumsum(inner) - 1 + n_nodes, -np.cumsum(~inner) - n_leaves)
+        roots.append(nodes[0])
         values = tree.value[~inner, 0]
         of_classes = tree.n_classes[0] > 1
         parts.append(
             (
                 tree.feature[inner],
                 as_float32_thresholds(tree.threshold[inner]),
-                places[np.stack([tree.children_left, tree.children_right], axis=1)[inner]],
+                nodes[np.stack([tree.children_left, tree.children_right], axis=1)[inner]],
                 values / values.sum(axis=1, keepdims=True) if of_classes else values,
             )
         )

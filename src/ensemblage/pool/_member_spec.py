@@ -357,7 +357,7 @@ class MemberSpec:
         """Return a spec that is fitted to so many rows at most."""
         return replace(self, max_rows=min(n_rows, self.max_rows or n_rows))
 
-    def learns_all(self, data: TrainingData) -> bool:
+    def uses_all_rows(self, data: TrainingData) -> bool:
         return self.max_rows is None or self.max_rows >= len(data.y)
 
     def too_wide(self, data: TrainingData) -> bool:
@@ -379,10 +379,10 @@ class MemberSpec:
     def fit_predict_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> FoldPredictions:
         """Fit the candidates to a fold, and predict its test rows."""
         start = time.perf_counter()
-        outputs = self.predict_held_out(data, self.learned_fold(data, fold, seed), seed)
+        outputs = self.predict_held_out(data, self.limit_training_rows(data, fold, seed), seed)
         return FoldPredictions(outputs, time.perf_counter() - start)
 
-    def learned_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> Fold:
+    def limit_training_rows(self, data: TrainingData, fold: Fold | None, seed: int) -> Fold:
         """Restrict the training rows of a fold, or all rows, to ``max_rows``."""
         every = np.arange(len(data.y))
         train, test = fold or (every, every)
@@ -425,7 +425,7 @@ class MemberSpec:
         """Fit the chosen candidate to all rows, unless it already is."""
         if tuned.model is not None:
             return tuned.model
-        train = self.learned_fold(data, None, tuned.seed).train
+        train = self.limit_training_rows(data, None, tuned.seed).train
         return fit_clone(self.build(tuned.chosen), data, train, tuned.seed)
 
 
@@ -466,7 +466,7 @@ class OutOfBag(MemberSpec):
         return replace(self, candidates=(fewer,)), forest.n_trees / n_trees
 
     def parts(self, data: TrainingData) -> Sequence[Fold | None]:
-        out_of_bag = data.every_row_tested_once and self.learns_all(data) and not data.has_groups
+        out_of_bag = data.every_row_tested_once and self.uses_all_rows(data) and not data.has_groups
         return [None] if out_of_bag else data.folds
 
     def fit_predict_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> FoldPredictions:
@@ -485,7 +485,7 @@ class InternalFolds(MemberSpec):
     """A strata ensemble: outputs of its own cross-validation, in which the gate is refitted."""
 
     def parts(self, data: TrainingData) -> Sequence[Fold | None]:
-        return [None] if data.every_row_tested_once and self.learns_all(data) else data.folds
+        return [None] if data.every_row_tested_once and self.uses_all_rows(data) else data.folds
 
     def fit_predict_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> FoldPredictions:
         if fold is not None:

@@ -144,7 +144,7 @@ class PenaltiesBySharedFolds(MemberSpec):
     """Partial pooling: penalties are chosen, and outputs predicted, on the shared folds."""
 
     def parts(self, data: TrainingData) -> Sequence[Fold | None]:
-        return [None] if data.every_row_tested_once and self.learns_all(data) else data.folds
+        return [None] if data.every_row_tested_once and self.uses_all_rows(data) else data.folds
 
     def fit_predict_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> FoldPredictions:
         if fold is not None:
