@@ -125,7 +125,7 @@ class RowExplanation(PrintedTable):
                 f" contribution: to the log-odds of {self.prediction} against {self.runner_up}; "
                 "the pool has the total, baseline included."
             )
-        known = "" if self.source is None else f" (source-aware, {self.source})"
+        known = "" if self.source is None else f" (source-aware, source {self.source})"
         return _table(heads, rows, f"The prediction is {self.prediction}{known}", legend)
 
     def _numeric_table(self) -> TableBlock:
