@@ -16,7 +16,7 @@ def test_without_a_method_it_is_the_pool_scored_by_its_own_folds(run, table_file
     assert "pool: accuracy" in result.stdout
     assert "over 2 folds (the most frequent class alone: 0.6500)" in result.stdout
     assert "weights: " in result.stdout
-    assert "nothing was fitted again for it." in result.stderr
+    assert "it is slightly optimistic." in result.stderr
     again = run("predict", "p.skops", table_file)
     assert again.exit_code == 0
     assert again.stdout.startswith("prediction,probability_no,probability_yes")

@@ -36,7 +36,7 @@ def test_tables_for_a_terminal_and_sections_of_a_page(fitted):
     model, X, _ = fitted
     found = explain_model(model)
     captions = [each.caption for each in found.text() if isinstance(each, TableBlock)]
-    assert captions == ["The pool and its members", "What each group contributes"]
+    assert captions == ["The pool and its members", "Ablation: log loss without each group"]
     assert [each.title for each in found.sections] == [
         "Members",
         "Calibration",

@@ -45,8 +45,8 @@ FEWEST = 100
 # Larger numbers could not be squared and summed.
 LARGEST = 1e100
 NOTE = (
-    "The score is of what the pool said of rows that neither its members nor its fusion had seen, "
-    "in the folds on which they were tuned; nothing was fitted again for it."
+    "The score is out of fold, with a cross-fitted fusion. Hyperparameters were tuned on the same "
+    "folds, so it is slightly optimistic."
 )
 
 
