@@ -62,7 +62,7 @@ def test_invalid_input_raises(path, tmp_path):
     with pytest.raises(ValueError, match="No column is left"):
         cluster(path, 2, drop=("a", "b", "c", "truth"))
     parquet.write_table(pa.table({"job": ["cook", "smith"]}), tmp_path / "text.parquet")
-    with pytest.raises(ValueError, match=r"Column 'job' of .*text\.parquet holds string"):
+    with pytest.raises(ValueError, match=r"Column 'job' of .*text\.parquet is string"):
         cluster(tmp_path / "text.parquet", 2)
 
 

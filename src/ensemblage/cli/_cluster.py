@@ -118,8 +118,8 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         note(text)
     if table is None and target is not None:
         note(
-            f"Column {target!r} is excluded. NMI and purity are not computed, as they need all rows "
-            "in memory."
+            f"Column {target!r} is excluded. NMI and purity are not computed: they need all "
+            "rows in memory."
         )
 
 
