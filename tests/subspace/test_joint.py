@@ -429,9 +429,9 @@ def test_generalises_like_a_linear_regression(diabetes):
 
 
 def test_a_text_target_raises():
-    words = np.array(["a", "b"] * 20)
+    target = np.array(["a", "b"] * 20)
     with pytest.raises(ValueError, match="y holds 'a', which is no number"):
-        JointSubspaceRegressor(2).fit(np.arange(80.0).reshape(40, 2), words)
+        JointSubspaceRegressor(2).fit(np.arange(80.0).reshape(40, 2), target)
 
 
 @pytest.fixture(scope="module")

@@ -154,14 +154,14 @@ class StabilityCurve:
     @property
     def reason(self) -> str:
         """Why this number of clusters was chosen."""
-        best, numbers = self.best_n_clusters, self.n_clusters
-        tried = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
+        best, counts = self.best_n_clusters, self.n_clusters
+        tried = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
         if best == 1:
             return (
                 f"1 cluster: with {tried} clusters, clusterings of subsamples are no more stable "
                 "than in a null reference (data without clusters)."
             )
-        place = int(np.flatnonzero(numbers == best)[0])
+        place = int(np.flatnonzero(counts == best)[0])
         return (
             f"{best} clusters chosen from {tried}: the largest k within {STABILITY_TOLERANCE} of "
             "the highest stability relative to a null reference. Clusterings of subsamples "
@@ -260,15 +260,15 @@ def _cluster_counts(n_clusters: Iterable[int] | None, n_rows: int) -> NDArray[np
     if n_clusters is None:
         most = max(2, min(MAX_CLUSTERS, n_rows // ROWS_PER_CLUSTER))
         return np.arange(2, most + 1)
-    numbers = np.unique(np.array(list(n_clusters), dtype=np.int64))
+    counts = np.unique(np.array(list(n_clusters), dtype=np.int64))
     most = int(SAMPLED_SHARE * n_rows)
-    if not len(numbers) or numbers[0] < 2 or numbers[-1] > most:
+    if not len(counts) or counts[0] < 2 or counts[-1] > most:
         raise ValueError(
-            f"n_clusters={numbers.tolist()} must be integers from 2 to {most} "
+            f"n_clusters={counts.tolist()} must be integers from 2 to {most} "
             f"({SAMPLED_SHARE:.0%} of {count(n_rows, 'row')}). Omit n_clusters to try 2 to "
             f"{MAX_CLUSTERS}."
         )
-    return numbers
+    return counts
 
 
 def _principal(X: Array) -> Doubles:
@@ -396,15 +396,15 @@ class ClusterStabilityDisplay:
 
     def _draw_stability(self, ax: Any) -> list[Any]:
         curve = self.curve
-        numbers, references = curve.n_clusters, curve.references
-        ax.fill_between(numbers, references.min(axis=0), references.max(axis=0), alpha=0.25,
+        counts, references = curve.n_clusters, curve.references
+        ax.fill_between(counts, references.min(axis=0), references.max(axis=0), alpha=0.25,
                         color="gray", linewidth=0)  # fmt: skip
-        without = ax.plot(numbers, references.mean(axis=0), "--", color="gray",
+        without = ax.plot(counts, references.mean(axis=0), "--", color="gray",
                           label="null reference")  # fmt: skip
-        data = ax.plot(numbers, curve.ambiguity, "o-", label="data")
+        data = ax.plot(counts, curve.ambiguity, "o-", label="data")
         if curve.best_n_clusters > 1:
             ax.axvline(curve.best_n_clusters, color="black", linewidth=0.8, linestyle=":")
-        ax.set(xticks=numbers, xlabel="number of clusters")
+        ax.set(xticks=counts, xlabel="number of clusters")
         ax.set_ylabel("proportion of ambiguous pairs (PAC)")
         ax.set_ylim(bottom=0)
         ax.legend()
