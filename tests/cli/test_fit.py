@@ -106,7 +106,7 @@ def test_a_large_file_is_fitted_in_blocks_and_the_model_works(run, large_file):
     assert facts["n_rows"] == sum(facts["classes"].values()) == 720
     done = run("predict", "m.skops", large_file, "-o", "out.csv")
     assert "900 predictions written" in done.stderr
-    assert "Not looked at, as in training: 'job', 'always'." in done.stderr
+    assert "Ignored, as in training: 'job', 'always'." in done.stderr
     assert "predictions agree with it" in done.stderr
     explained = run("explain", "m.skops", large_file, "--row", 3)
     assert explained.exit_code == 0, explained.output

@@ -75,7 +75,7 @@ def test_predict_refuses_an_untrusted_type(run, people_model, table_file):
         archive.writestr("ensemblage.json", header)
     result = run("predict", people_model, table_file, "-o", "out.csv")
     assert result.exit_code == 1
-    assert "holds types that are not trusted: subprocess.run. " in result.stderr
+    assert "contains types that are not trusted: subprocess.run. " in result.stderr
 
 
 def test_predict_keeps_columns_and_tells_what_is_new(run, people_model, tmp_path):
@@ -109,7 +109,7 @@ def test_a_model_of_sources_is_told_them_again(run, tmp_path):
     assert fitted.exit_code == 0
     again = run("predict", "m.skops", "sites.csv")
     assert "84 of 84 predictions agree" in again.stderr
-    assert "Not looked at" not in again.stderr
+    assert "Ignored" not in again.stderr
     new = run("predict", "m.skops", "-", stdin="site,dose\nThun,5\n")
     assert "Sources that the model has not met, answered without: 'Thun' (1 row)." in new.stderr
 

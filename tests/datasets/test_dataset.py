@@ -99,7 +99,7 @@ def test_numbers_come_with_a_reason(tmp_path):
     assert found.task_reason == (
         "'y' holds 30 different numbers, treated as regression; set `task` to override."
     )
-    assert (found.classes, found.most_folds) == ({}, 15)
+    assert (found.classes, found.max_folds) == ({}, 15)
 
 
 def test_labels_stay_as_they_are_written(tmp_path):

@@ -126,9 +126,9 @@ def test_a_wrong_shape_is_refused(openml):
 
 def test_the_list_knows_what_was_fetched(openml, monkeypatch):
     monkeypatch.setitem(PAPER_DATASETS, "small", (61, 3, 2))
-    before = {info.name: info.at_hand for info in list_datasets()}
+    before = {info.name: info.available for info in list_datasets()}
     load_dataset("small")
-    after = {info.name: info.at_hand for info in list_datasets()}
+    after = {info.name: info.available for info in list_datasets()}
     assert not before["small"]
     assert after["small"]
     assert not after["vehicle"]
@@ -211,7 +211,7 @@ def test_shared_folder_with_manifest(shared, monkeypatch):
     # One category of the class never occurs in some sets; declared order is kept.
     assert set(data.classes) <= set(data.categories["class"])
     listed = {info.name: info for info in list_datasets()}
-    assert listed["lymph"].at_hand
+    assert listed["lymph"].available
     assert listed["lymph"].origin == str(shared / "data")
 
 

@@ -27,7 +27,7 @@ def test_rows_are_read_with_the_kinds_of_the_model(tmp_path):
     assert np.isnan(rows.X[1, 2])
     assert rows.table.column("class").tolist() == ["01", "1"]
     assert rows.notes[0] == "Read with ';' between values and ',' as decimal mark."
-    assert rows.notes[-1] == "Not looked at, as in training: 'site'."
+    assert rows.notes[-1] == "Ignored, as in training: 'site'."
 
 
 def test_what_the_model_does_not_know_is_refused_by_file_and_name(tmp_path):
