@@ -41,7 +41,10 @@ def test_skops_imported_later_is_unchanged():
 
 
 def test_plain_types_match_skops():
-    lists, later = _plain_trusted_types(), {"NUMPY_RANDOM_BIT_GENERATOR_TYPE_NAMES"}  # not in skops 0.14
+    lists, later = (
+        _plain_trusted_types(),
+        {"NUMPY_RANDOM_BIT_GENERATOR_TYPE_NAMES"},
+    )  # not in skops 0.14
     ours, known = {name for name in vars(lists) if name.endswith("_NAMES")}, vars(_trusted_types)
     assert ours - later <= set(known)
     for name in ours & set(known):
@@ -195,7 +198,9 @@ def test_untrusted_type_is_named_when_loading(model_file):
 
 def test_untrusted_type_is_named_when_saving(tmp_path):
     path = tmp_path / "a.skops"
-    with pytest.raises(ValueError, match=r"The model contains .*UntrustedEstimator, which load\(\) does not"):
+    with pytest.raises(
+        ValueError, match=r"The model contains .*UntrustedEstimator, which load\(\) does not"
+    ):
         save(UntrustedEstimator().fit(X, Y), path)
     assert not path.exists()
 

@@ -66,7 +66,12 @@ def test_fitted_estimators_pass(part):
         (LogisticRegression(), "intercept_", np.array([np.nan]), "intercept_ is not finite"),
         (Ridge(), "coef_", np.full(3, np.inf), "coef_ is not finite"),
         (SVC(), "support_", np.full(3, -1), "support"),
-        (SVC(), "_n_support", np.array([9, 999], np.int32), "number of support vectors does not match"),
+        (
+            SVC(),
+            "_n_support",
+            np.array([9, 999], np.int32),
+            "number of support vectors does not match",
+        ),
         (DummyClassifier(), "_strategy", "eval", "_strategy is unknown"),
         (NearestNeighbors(), "_fit_method", "x", "_fit_method is unknown"),
     ],
