@@ -163,7 +163,7 @@ def test_nested_values_are_refused():
     for nested, described in (([1], "a list"), (({},), "a nested value")):
         values = np.empty((1, 1), dtype=object)
         values[0, 0] = nested
-        with pytest.raises(TypeError, match=f"Column 'x' has {described}"):
+        with pytest.raises(TypeError, match=f"Column 'x' contains {described}"):
             read_one(values)
 
 

@@ -197,7 +197,7 @@ def test_rows_with_missing_class_are_dropped():
     data = Dataset.from_table(make(x=[1, 2, 3, 4], y=["a", "", "b", "?"]), "y")
     assert data.X.tolist() == [[1.0], [3.0]]
     assert data.classes == {"a": 1, "b": 1}
-    assert data.notes[0] == "Dropped 2 rows where the target 'y' is missing."
+    assert data.notes[0] == "Rows with a missing value of 'y', left out: 2."
 
 
 def test_numeric_classes_are_text():
@@ -214,7 +214,7 @@ def test_numeric_classes_are_text():
         ({"x": [1, 2], "y": ["", ""]}, "target column 'y' are missing"),
         ({"y": ["a", "b"]}, "no features: the only column is the target 'y'"),
         ({"x": [1, 2, "1e300"], "y": ["a", "b", "a"]}, "Column 'x' contains 1e\\+300"),
-        ({"x": [1, 1], "z": ["u", "u"], "y": ["a", "b"]}, "except the target 'y' are constant"),
+        ({"x": [1, 1], "z": ["u", "u"], "y": ["a", "b"]}, "except the target 'y' is constant"),
     ],
 )
 def test_invalid_tables_are_refused(columns, message):
@@ -243,7 +243,7 @@ def test_constant_features_are_refused(x, varies):
     if varies:
         assert Dataset.from_table(table, "y").feature_names == ("x",)
     else:
-        with pytest.raises(ValueError, match="except the target 'y' are constant"):
+        with pytest.raises(ValueError, match="except the target 'y' is constant"):
             Dataset.from_table(table, "y")
 
 
@@ -383,7 +383,7 @@ def test_declared_categories_are_kept():
     assert found.categories["class"] == ("a", "b", "c")
     assert found.target == "class_"
     assert len(found.y) == 3
-    assert found.notes[0] == "Dropped 1 row where the target 'class_' is missing."
+    assert found.notes[0] == "Rows with a missing value of 'class_', left out: 1."
 
 
 def test_invalid_arrays_are_refused():

@@ -319,9 +319,10 @@ def _with_none(values: list[Any], name: str) -> list[Any]:
         }
     except TypeError:
         kinds = sorted({type(value).__name__ for value in values if type(value).__hash__ is None})
+        kind = kinds[0] if kinds else "nested value"
         raise TypeError(
-            f"Column {name!r} has a {kinds[0] if kinds else 'nested value'}; each argument must be "
-            "a string or a number. Expand such values into columns first."
+            f"Column {name!r} contains a {kind}; each argument must be a string or a number. "
+            "Expand such values into columns first."
         ) from None
     return [None if value in missing else value for value in values] if missing - {None} else values
 

@@ -351,12 +351,12 @@ class Dataset:
         # missing values included
         if all(_codes(column).max(initial=0) == 0 for column in features.columns):
             raise ValueError(
-                f"All columns except the target {target!r} are constant: there is nothing to learn."
+                f"Every column except the target {target!r} is constant: there is nothing to learn."
             )
-        n_dropped = int((~known).sum())
+        n_missing = int((~known).sum())
         sources = None if source is None else _source_names(table, source, target)[known]
-        dropped = f"Dropped {count(n_dropped, 'row')} where the target {target!r} is missing."
-        notes = [dropped] if n_dropped else []
+        missing = f"Rows with a missing value of {target!r}, left out: {n_missing}."
+        notes = [missing] if n_missing else []
         return cls(
             name=name, X=X, y=y, feature_names=features.names, kinds=kinds, target=target,
             description=description, origin=origin, categories=dict(table.categories),

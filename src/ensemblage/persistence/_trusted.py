@@ -45,9 +45,7 @@ def check_common(part: Any) -> None:
         expect_fitted(part, {"classes_": "labels (*)"})
     if "n_classes_" in own and isinstance(own.get("classes_"), np.ndarray):
         same = own["n_classes_"] == len(own["classes_"])
-        expect(
-            isinstance(own["n_classes_"], Integral) and same, "n_classes_ is wrong"
-        )
+        expect(isinstance(own["n_classes_"], Integral) and same, "n_classes_ is wrong")
     workers = own.get("n_jobs")
     few = isinstance(workers, Integral) and abs(int(workers)) <= MAX_WORKERS
     expect(workers is None or few, "n_jobs is invalid")
@@ -121,9 +119,7 @@ def _check_bagging(part: Any) -> None:
     """Refuse bagging estimators with feature indices out of range."""
     members, features = part.estimators_, part.estimators_features_
     expect(isinstance(members, list) and isinstance(features, list), "its members are not a list")
-    expect(
-        len(members) == len(features) > 0, "estimators_features_ has the wrong length"
-    )
+    expect(len(members) == len(features) > 0, "estimators_features_ has the wrong length")
     expect(all(map(_is_fitted_part, members)), "a member is not fitted")
     for each in features:
         inside = each.dtype.kind in "iu" and each.ndim == 1

@@ -99,7 +99,7 @@ class RowBlocks:
         """What a reader should know of the rows read so far."""
         seen = set(self._names) - set(self._keep)
         unused = [name for name in self._saved.ignored if name in seen]
-        ignored = f"Ignored, as in training: {listing(map(repr, unused))}."
+        ignored = f"Not looked at, as in training: {listing(map(repr, unused))}."
         new = () if self._unseen is None else self._unseen.sentences()
         own = [ignored] if unused else []
         return (*self._tables.notes, *own, *self._source_notes(), *new)
