@@ -23,7 +23,7 @@ def test_a_model_predicts_the_file_that_it_was_trained_on(run, german):
     )  # fmt: skip
     assert fitted.exit_code == 0
     assert "decimal mark ',' and encoding Latin-1." in fitted.stderr
-    assert "'admitted' holds dates (day first)" in fitted.stderr
+    assert "'admitted' contains dates (day first)" in fitted.stderr
     predicted = run("predict", "m.skops", german)
     assert predicted.exit_code == 0
     assert predicted.stdout.count("\n") == 41
