@@ -57,7 +57,7 @@ METHODS = {
 
 def found(method, kind, seed, rows, flips):
     """Count the relevant features among the top ranked, ties broken at random."""
-    X, y, relevant = make_hidden_features(kind, rows, flips=flips, random_state=seed)
+    X, y, relevant = make_hidden_features(kind, rows, flip_y=flips, random_state=seed)
     wanted = int(relevant.sum())
     scores = METHODS[method](StandardScaler().fit_transform(X), y, seed)
     tie_order = np.random.default_rng(seed).permutation(relevant.size)

@@ -117,7 +117,7 @@ def test_a_large_file_is_fitted_in_blocks_and_the_model_works(run, large_file):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-t", "class", "-m", "strata"), "these are none: 'job' (string). Leave them out by --dr"),
+        (("-t", "class", "-m", "strata"), "not numeric: 'job' (string). Drop them with --drop"),
         (("-t", "class", "-m", "strata", "--source", "job"), "in blocks: leave --source out, or r"),
         (("-t", "klass", "-m", "strata"), "There is no target column 'klass'. Did you mean 'class"),
         (("-m", "strata"), "Name the column to predict by --target. The columns are: x0"),
@@ -142,7 +142,7 @@ def test_some_rows_of_a_large_file_are_fitted_in_memory(run, large_file):
     assert result.exit_code == 0, result.output
     assert "large.parquet: 200 rows, 12 columns" in result.stdout
     assert "over 2 folds" in result.stdout
-    assert "has 900 rows, of which 200 were drawn by the seed 0." in result.stderr
+    assert "A random sample of 200 of 900 rows is used (seed 0)." in result.stderr
     assert run("predict", "m.skops", large_file).exit_code == 0
 
 

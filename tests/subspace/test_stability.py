@@ -167,7 +167,7 @@ def test_false_selections_are_below_the_bound(assumption):
     # all features but three are noise; a weak signal and a low threshold favour false selections
     wrong = []
     for seed in range(60):
-        X, y, relevant = make_hidden_features("linear", 80, flips=0.25, random_state=seed)
+        X, y, relevant = make_hidden_features("linear", 80, flip_y=0.25, random_state=seed)
         stable = StabilitySelector(
             LogisticRegression(), threshold=0.6, max_false=1.0, n_pairs=25, assumption=assumption,
             random_state=seed,

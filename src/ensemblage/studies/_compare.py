@@ -378,7 +378,7 @@ def _fold_notes(dataset: Dataset, n_splits: int, n_repeats: int) -> list[str]:
         raise ValueError(
             f"`n_repeats`, how often they are drawn, must be at least 1, got {n_repeats}."
         )
-    most = dataset.most_folds
+    most = dataset.max_folds
     if most < n_splits:
         fewer = f"use at most {most} folds, or" if most > 1 else "bring"
         few = "No class has" if dataset.classes else "There are not twice"
