@@ -43,11 +43,11 @@ def test_a_stratum_smaller_than_a_row():
     ("size", "total", "message"),
     [
         ((0.5, 0.2), 1.0, r"must be a pair with 0 < low <= high <= 1"),
-        ((0.1, 0.2, 0.3), 1.0, "neither a number nor a pair"),
-        (("a", "b"), 1.0, "neither a number nor a pair"),
-        ((0.1, 0.2), None, "total_size=None cannot be met.*between 0.3 and 0.6"),
-        ((0.1, 0.2), 2.0, "total_size=2.0 cannot be met by 3 strata"),
-        (0.4, 1.0, "total_size=1.0 goes with a pair"),
+        ((0.1, 0.2, 0.3), 1.0, "must be a float or a pair"),
+        (("a", "b"), 1.0, "must be a float or a pair"),
+        ((0.1, 0.2), None, "total_size=None is infeasible.*between 0.3 and 0.6"),
+        ((0.1, 0.2), 2.0, "total_size=2.0 is infeasible for 3 strata"),
+        (0.4, 1.0, "total_size=1.0 requires a pair"),
     ],
 )
 def test_bounds_that_make_no_sense(size, total, message):
