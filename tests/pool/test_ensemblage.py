@@ -592,8 +592,8 @@ def test_frames_with_words_and_gaps(waves):
 @pytest.mark.parametrize(
     ("y", "told"),
     [
-        (np.full(20, 3.0), "varies from 3 to 3 only"),
-        (np.repeat(["low", "high"], 10), "which is no number"),
+        (np.full(20, 3.0), "has the range 3 to 3: it is constant"),
+        (np.repeat(["low", "high"], 10), "which is not numeric"),
         (np.append(np.arange(19.0), np.inf), "infinity"),
         (np.append(np.arange(19.0), np.nan), "NaN"),
     ],

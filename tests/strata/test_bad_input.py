@@ -144,7 +144,7 @@ def test_negative_weights(estimator):
 def test_weights_that_leave_a_class_out():
     assert_refused(
         ALL[-1],
-        "sample_weight leaves no weight to class .*'b'",
+        "sample_weight is zero for all rows of class .*'b'",
         sample_weight=np.where(Y == "b", 0, 1),
     )
 
@@ -153,12 +153,12 @@ def test_members_that_take_no_weights():
     knn = KNeighborsClassifier()
     assert_refused(
         StrataEnsembleClassifier(HISS(3, 0.4), knn),
-        "sample_weight needs members that take.*KNeighborsClassifier.fit does not",
+        "sample_weight requires members that take.*KNeighborsClassifier.fit does not",
         sample_weight=np.ones(30),
     )
     assert_refused(
         StrataEnsembleClassifier(HISS(3, 0.4), knn, membership="soft"),
-        "membership='soft' needs members",
+        "membership='soft' requires members",
     )
 
 
@@ -170,7 +170,7 @@ class WithoutWeights(BootstrapStrata):
 def test_a_stratifier_that_takes_no_weights():
     assert_refused(
         StrataEnsembleClassifier(WithoutWeights(3)),
-        "WithoutWeights.fit takes none",
+        "WithoutWeights.fit does not take it",
         sample_weight=np.ones(30),
     )
 

@@ -85,5 +85,5 @@ def test_a_row_that_no_fold_tests_is_not_held_out():
 
 def test_without_folds_nothing_is_held_out():
     ensemble = StrataEnsembleClassifier(HISS(2, 0.6), fusion="mean")
-    with pytest.raises(ValueError, match="fusion='mean' with cv=5 needs no folds"):
+    with pytest.raises(ValueError, match="fusion='mean' with cv=5 uses no folds"):
         fit_with_out_of_fold(ensemble, np.eye(20), np.arange(20) % 2)

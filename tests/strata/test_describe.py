@@ -156,7 +156,7 @@ def test_a_table_and_html():
     head, _, row = str(told).splitlines()
     assert head.split() == ["stratum", "name", "rows", "error", "differs", "in"]
     assert row.split()[:6] == ["0", "site", "=", "Basel", "25.0%", "10.0%"]
-    assert "had not seen; on all of them 15.0%." in told.legend
+    assert "Error: error rate, out-of-fold; on all rows 15.0%." in told.legend
     assert "<td" in told._repr_html_()
     assert "error" not in str(TOLD).splitlines()[0]
 

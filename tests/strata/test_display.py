@@ -25,7 +25,7 @@ from ensemblage.strata._display import (
     NO_STRATUM,
     outline_strata,
     project,
-    push_apart,
+    separate_labels,
     strongest_stratum,
 )
 
@@ -62,11 +62,11 @@ def test_a_row_without_memberships_has_no_stratum():
 
 def test_equal_places_part():
     places = np.zeros((5, 2))
-    parted = push_apart(places, 0.1)
+    parted = separate_labels(places, 0.1)
     apart = np.linalg.norm(parted[:, None] - parted, axis=2) + np.eye(5)
     assert apart.min() > 0.09
     far = np.array([[0.0, 0.0], [1.0, 1.0]])
-    np.testing.assert_allclose(push_apart(far, 0.1), far, atol=1e-3)
+    np.testing.assert_allclose(separate_labels(far, 0.1), far, atol=1e-3)
 
 
 STRATA = HISS(n_strata=3, stratum_size=0.3, random_state=0)
@@ -198,7 +198,7 @@ def test_words_have_no_place_on_a_map():
     rows = pd.DataFrame({"job": ["cook", "smith"], "city": ["Bern", "Uri"]})
     strata = Jobs()
     strata.memberships_ = np.eye(2)
-    with pytest.raises(ValueError, match="X holds text"):
+    with pytest.raises(ValueError, match="X has categorical columns"):
         StrataDisplay.from_estimator(strata, rows)
 
 
@@ -211,11 +211,11 @@ def test_bad_input_is_named(plane):
         StrataDisplay.from_estimator(HISS(), X)
     with pytest.raises(ValueError, match="colour_by='size' must be"):
         StrataDisplay.from_estimator(fitted, X, colour_by="size")
-    with pytest.raises(ValueError, match="colour_by='class' needs the classes: give y"):
+    with pytest.raises(ValueError, match="colour_by='class' requires y"):
         StrataDisplay.from_estimator(fitted, X, colour_by="class")
-    with pytest.raises(ValueError, match="at least two columns; the strata see 1"):
+    with pytest.raises(ValueError, match="at least two columns; the strata have 1"):
         StrataDisplay.from_estimator(HISS(2, 0.5).fit(X[:, :1]), X[:, :1])
-    with pytest.raises(ValueError, match="No row is closer to one stratum of BootstrapStrata"):
+    with pytest.raises(ValueError, match="BootstrapStrata has the same affinity to all strata"):
         StrataDisplay.from_estimator(BootstrapStrata(3).fit(X), X)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         StrataDisplay.from_estimator(fitted, X, y[:-1])

@@ -135,7 +135,7 @@ def test_the_named_anchor_is_a_tuned_machine():
     model = fitted(STRATA, anchor="svm", cv=2)
     assert type(model.anchors_[0]).__name__ == "TransformedTargetRegressor"
     assert [len(each) for each in tuned_svr().param_grid.values()] == [3, 3]
-    with pytest.raises(ValueError, match="anchor='tree' is not known; use 'svm' or a regressor"):
+    with pytest.raises(ValueError, match="anchor='tree' is unknown; use 'svm' or a regressor"):
         fitted(STRATA, anchor="tree")
 
 
@@ -150,7 +150,7 @@ def test_known_sources_listen_to_their_own_member():
     assert of_source < np.diff(model.predict_interval(rows)).mean()
     new = model.predict(rows[:1], sources=["elsewhere"])
     np.testing.assert_array_equal(new, model.predict(rows[:1]))
-    with pytest.raises(ValueError, match="HISS does not know them"):
+    with pytest.raises(ValueError, match="HISS does not support them"):
         fitted(STRATA).predict(X, sources=PLACE)
 
 
@@ -175,7 +175,7 @@ def test_what_is_held_out_was_seen_by_no_member_and_no_fusion():
 def test_in_sample_fits_have_no_intervals():
     model = fitted(STRATA, cv="in-sample")
     assert model.predict(X_NEW, return_std=True)[1].min() > 0
-    with pytest.raises(ValueError, match="there are none with cv='in-sample'"):
+    with pytest.raises(ValueError, match="cv='in-sample' does not give"):
         model.predict_interval(X_NEW)
 
 
@@ -190,11 +190,11 @@ def test_a_coverage_is_a_share(coverage, error):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (np.full(240, 3.0), "y varies from 3 to 3 only"),
+        (np.full(240, 3.0), "y has the range 3 to 3: it is constant"),
         (np.where(np.arange(240) == 5, np.inf, Y), "infinity"),
         (np.where(np.arange(240) == 5, np.nan, Y), "NaN"),
-        (np.array(["low", "high"] * 120), "'low', which is no number"),
-        (np.where(np.arange(240) == 5, 1e200, Y), "beyond what floats hold"),
+        (np.array(["low", "high"] * 120), "'low', which is not numeric"),
+        (np.where(np.arange(240) == 5, 1e200, Y), "squares overflow"),
     ],
 )
 def test_targets_that_are_no_numbers_are_refused(y, message):
@@ -228,7 +228,7 @@ def test_strata_are_described_with_errors_in_the_targets_unit():
     told = model.describe_strata(X)
     assert told.error == model.out_of_fold_error_
     assert not told.is_classification
-    assert "root of the mean squared error" in told.legend
+    assert "RMSE" in told.legend
     given = model.describe_strata(X_NEW, Y_NEW)
     assert given.error == pytest.approx(rmse(model))
 

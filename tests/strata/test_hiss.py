@@ -452,7 +452,7 @@ def test_a_stream_goes_on_after_it_was_saved(tmp_path):
 
 def test_the_number_of_strata_stays():
     model = HISS(3, 0.4, random_state=0).fit(stream_rows(0)).set_params(n_strata=4)
-    with pytest.raises(ValueError, match="n_strata=4, but the first batch .* 3 strata"):
+    with pytest.raises(ValueError, match=r"n_strata=4, but the first batch .* 3 strata"):
         model.partial_fit(stream_rows(1))
 
 
@@ -621,7 +621,7 @@ def test_a_callback_may_end_the_loop():
 
 
 def test_stopping_early_warns_and_says_what_to_try():
-    with pytest.warns(ConvergenceWarning, match="max_iter=1 iterations.*Raise max_iter or tol"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 iterations.*Increase max_iter or tol"):
         hiss = HISS(4, 0.4, max_iter=1, random_state=0).fit(blobs_hiss(0))
     assert not hiss.converged_
     assert hiss.n_iter_ == 1

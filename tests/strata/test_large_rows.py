@@ -110,7 +110,7 @@ def test_numbers_and_names(tmp_path):
 @pytest.mark.parametrize("name", ["sources", "groups"])
 def test_sources_and_groups_need_rows_in_memory(stored, name):
     path, _, y = stored
-    with pytest.raises(ValueError, match="are for rows in memory"):
+    with pytest.raises(ValueError, match="require rows in memory"):
         small().fit(path, y, **{name: y})
 
 

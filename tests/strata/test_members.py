@@ -130,9 +130,9 @@ def test_a_gate_beside_others_is_anchored(estimator, anchor, n_anchors):
 def test_weights_are_asked_of_those_that_get_them():
     knn, linear = KNeighborsClassifier(), LogisticRegression()
     resolve_parts(ClassTarget, linear, knn, Mean(), soft=True)
-    with pytest.raises(ValueError, match="membership='soft' needs members that take"):
+    with pytest.raises(ValueError, match="membership='soft' requires members that take"):
         resolve_parts(ClassTarget, knn, None, Mean(), soft=True)
-    with pytest.raises(ValueError, match="sample_weight needs members that take"):
+    with pytest.raises(ValueError, match="sample_weight requires members that take"):
         resolve_parts(ClassTarget, linear, knn, Mean(), weighted=True)
 
 

@@ -125,7 +125,7 @@ def test_a_stratum_of_one_class_gets_a_constant_member():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(size=(30, 2)) + 50])
     y = np.array(["a", "b"] * 30 + ["c"] * 30)
-    with pytest.warns(UserWarning, match=r"1 of 3 strata hold one class only.*Larger or fewer"):
+    with pytest.warns(UserWarning, match=r"1 of 3 strata hold one class only.*larger or fewer"):
         ensemble = fitted(X, y, HISS(n_strata=3, stratum_size=1 / 3))
     assert len(ensemble.constant_strata_) == 1
     assert (ensemble.predict(X[60:]) == "c").all()

@@ -59,7 +59,7 @@ def test_sources_travel_by_metadata_routing(groups, sources):
 
 
 def test_sources_for_a_stratifier_that_knows_none(groups, sources):
-    with pytest.raises(ValueError, match=r"sources was given, but HISS.fit takes none"):
+    with pytest.raises(ValueError, match=r"sources was given, but HISS.fit does not take it"):
         fitted(*groups, STRATA, fit={"sources": sources})
 
 
@@ -121,7 +121,7 @@ def test_the_named_anchor_is_a_tuned_machine(groups):
 
 
 def test_an_unknown_anchor(groups):
-    with pytest.raises(ValueError, match="anchor='forest' is not known"):
+    with pytest.raises(ValueError, match="anchor='forest' is unknown"):
         fitted(*groups, STRATA, anchor="forest")
 
 

@@ -32,7 +32,7 @@ def test_classes_are_numbered_and_must_have_weight():
     y, target = ClassTarget.read(np.array(["b", "a", "b"]), np.ones(3))
     assert y.tolist() == [1, 0, 1]
     assert target.classes.tolist() == ["a", "b"]
-    with pytest.raises(ValueError, match="no weight to class 'a'"):
+    with pytest.raises(ValueError, match="zero for all rows of class 'a'"):
         ClassTarget.read(np.array(["b", "a", "b"]), np.array([1.0, 0.0, 1.0]))
     with pytest.raises(ValueError, match="one class only, 'a'"):
         ClassTarget.read(np.array(["a", "a"]), np.ones(2))
@@ -218,10 +218,10 @@ def test_small_sources_have_the_member_that_they_share():
 
 def test_who_does_not_know_sources_says_so(model):
     hiss = StrataEnsembleClassifier(HISS(3, 0.4), random_state=0).fit(X, Y)
-    with pytest.raises(ValueError, match="sources were given, but HISS does not know them"):
+    with pytest.raises(ValueError, match="sources were given, but HISS does not support them"):
         hiss.predict(X, sources=SITES)
     votes = clone(model).set_params(estimator=SVC(), fusion="stacking").fit(X, Y, sources=SITES)
-    with pytest.raises(ValueError, match="members or fusion give no probabilities"):
+    with pytest.raises(ValueError, match="members or fusion have no probabilities"):
         votes.predict(X, sources=SITES)
 
 
