@@ -62,7 +62,7 @@ def test_answers_that_are_no_numbers_are_refused():
 def test_classes_that_are_none_are_refused(response, classes):
     member = GaussianNB().fit(X, [0, 0, 1, 1])
     member.classes_ = np.array(classes)
-    with pytest.raises(ValueError, match="GaussianNB predicts other classes than the 2"):
+    with pytest.raises(ValueError, match="GaussianNB predicts classes other than the 2"):
         member_outputs(member, X, 2, response)
 
 

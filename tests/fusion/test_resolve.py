@@ -46,5 +46,5 @@ def test_needs_that_cannot_be_met_are_refused(fusion, what):
 
 
 def test_an_unknown_name():
-    with pytest.raises(ValueError, match="fusion='median' is not known; use one of 'gate', "):
+    with pytest.raises(ValueError, match="fusion='median' is unknown; use one of 'gate', "):
         resolve_fusion("median", offered=ALL)
