@@ -55,7 +55,7 @@ def test_without_a_folder_to_write_each_process_compiles(script):
     (script.parent / "__pycache__").touch()
     printed, logged = run(script, **nowhere)
     assert printed == "8 None"
-    assert logged.count("Compiled kernels cannot be kept") == 1
+    assert logged.count("Compiled kernels cannot be cached") == 1
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_the_first_call_is_announced(caplog):
         fresh(1)
         fresh(2)
     assert [record.message for record in caplog.records] == [
-        "Preparing kernel double; a new machine compiles it once."
+        "Preparing kernel double; compiled once per machine."
     ]
 
 

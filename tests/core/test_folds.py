@@ -41,7 +41,7 @@ def test_groups_stay_on_one_side():
 
 
 def test_one_group_is_refused():
-    with pytest.raises(ValueError, match="groups holds 1 group; folds that keep groups together"):
+    with pytest.raises(ValueError, match="groups has 1 group; at least two are required"):
         make_folds(Y, 3, 0, np.zeros(len(Y)))
 
 

@@ -44,11 +44,11 @@ RULES = {
     "n": "count 1..9",
     "x": "float (rows, columns) 0..1",
     "y": "integer (rows) 0..<columns",
-    "names": "words (columns)",
+    "names": "strings (columns)",
     "labels": "labels (rows)",
     "scale": "number",
     "done": "flag",
-    "note": "optional word",
+    "note": "optional string",
 }
 
 

@@ -74,7 +74,7 @@ def test_seeds_reach_what_a_fusion_holds():
 @pytest.mark.parametrize("fusion", [Vote(), Product(), LocalCompetence()], ids=repr)
 def test_rules_for_classes_refuse_a_numeric_target(fusion):
     context = FusionContext(X=np.eye(3))
-    with pytest.raises(ValueError, match=f"fusion={type(fusion).__name__}.* supports classification only"):
+    with pytest.raises(ValueError, match=f"fusion={type(fusion).__name__}.* supports classif"):
         fusion.fit(np.ones((1, 3, 2)), np.arange(3.0), context, numeric=True)
 
 

@@ -51,7 +51,7 @@ def test_as_scikit_learn_on_any_rows(seed, n_classes, C):
 
 
 def test_too_few_steps_are_told():
-    with pytest.warns(ConvergenceWarning, match=r"after 2 iterations.*Increase `max_iter` \(now 2\)"):
+    with pytest.warns(ConvergenceWarning, match=r"after 2 iter.*Increase `max_iter` \(now 2\)"):
         solve_logistic(*rows_of(0, 2), max_iter=2)
 
 

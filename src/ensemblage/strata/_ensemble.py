@@ -99,7 +99,7 @@ ENTRIES_PER_MEMBER: dict[Any, str] = {
 }
 """Attribute with an entry per member, by type of fusion."""
 FITTED = {
-    "response_methods_": "words (members)",
+    "response_methods_": "strings (members)",
     "member_sizes_": "integer (strata) 0..",
     "constant_strata_": "integer (*) 0..<strata",
     "n_without_fold_": "count",
