@@ -8,7 +8,7 @@ from ensemblage._core import free_memory
 from ensemblage.strata._gaussian import available_memory
 
 
-def test_what_the_system_can_free(tmp_path):
+def test_memory_of_the_system(tmp_path):
     (tmp_path / "meminfo").write_text("MemTotal: 900 kB\nMemAvailable:   300 kB\n")
     assert free_memory(tmp_path / "meminfo", tmp_path) == 300 * 1024
 

@@ -27,7 +27,7 @@ def test_parameters_reach_those_that_have_them():
     assert isinstance(resolve_fusion("mean", offered=ALL, final_estimator=final), Mean)
 
 
-def test_a_fusion_is_given_back():
+def test_a_fusion_is_returned():
     fusion = Vote()
     assert resolve_fusion(fusion, offered=frozenset()) is fusion
 

@@ -1,4 +1,4 @@
-"""What goes wrong is said at once, with the value received and what to do."""
+"""Errors name the value received, what was expected and what to do."""
 
 import numpy as np
 import pytest
@@ -175,7 +175,7 @@ def test_a_stratifier_that_takes_no_weights():
     )
 
 
-def test_something_that_is_no_stratifier():
+def test_an_estimator_that_is_not_a_stratifier():
     with pytest.raises(TypeError, match=r"StandardScaler\(\) sets no memberships_"):
         StrataEnsembleClassifier(StandardScaler()).fit(X, Y)
 
@@ -206,7 +206,7 @@ def test_columns_in_another_order_later(estimator):
         later(frame[["b", "a", "c"]])
 
 
-def test_words_where_numbers_go():
+def test_categories_in_numeric_columns():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(site="x")
     as_they_are = clone(ALL[-1]).set_params(encode=None)

@@ -15,7 +15,7 @@ CHECKS = {check.__name__: check for check in stratifier_checks()}
 
 
 class Broken(BootstrapStrata):
-    """Breaks one promise at a time."""
+    """Fails one check at a time."""
 
     breaks = None
 
@@ -57,7 +57,7 @@ class Broken(BootstrapStrata):
         ("names", "check_feature_names_out", "a unique name"),
     ],
 )
-def test_a_broken_promise_is_named(breaks, check, message):
+def test_failed_checks_are_named(breaks, check, message):
     stratifier = Broken(n_strata=3)
     Broken.breaks = breaks
     try:

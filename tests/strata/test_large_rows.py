@@ -95,7 +95,7 @@ def test_a_rare_class_is_not_lost(stored):
     assert model.classes_.tolist() == ["no", "rare", "yes"]
 
 
-def test_numbers_and_names(tmp_path):
+def test_numeric_targets_and_names(tmp_path):
     pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     X, y = make_multi_source(3, n_samples=2000, task="regression", random_state=0)
     names = [f"c{j}" for j in range(X.shape[1])]
