@@ -65,8 +65,8 @@ def check_new_rows(stratifier: Any) -> None:
 def check_labels(stratifier: Any) -> None:
     """Check that y has no effect, or that fit without it fails where tags require it."""
     if _needs_labels(stratifier):
-        refused = _rejects_missing_labels(stratifier)
-        _require(refused, "raise ValueError without the labels that its tags require")
+        rejected = _rejects_missing_labels(stratifier)
+        _require(rejected, "raise ValueError without the labels that its tags require")
         return
     without = _fitted(stratifier).memberships_
     given = _fitted(stratifier, y=np.arange(N_ROWS) % 2).memberships_

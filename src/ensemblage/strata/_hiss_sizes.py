@@ -118,7 +118,7 @@ MAX_RADIUS = 1e9
 MAX_LOG_SCALE = 600.0
 """Log scales are capped here: beyond it memberships are steps in floating point."""
 ACTIVE_RADIUS_FACTOR = 4.0
-"""The active set has the rows with a breakpoint within so many step radii."""
+"""The active set has the rows with a breakpoint within this number of step radii."""
 MIN_ENTRIES = 2**18
 """Smallest number of memberships for which an active set is kept."""
 MAX_ACTIVE_ENTRIES = 1e6
