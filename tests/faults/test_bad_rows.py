@@ -128,7 +128,7 @@ def test_numbers_are_no_classes(name):
     ids=["words", "dates"],
 )  # fmt: skip
 def test_words_and_dates_are_no_numbers(name, target):
-    with pytest.raises(ValueError, match="which is no number; a regressor predicts numbers"):
+    with pytest.raises(ValueError, match="not numeric; a regressor needs a numeric target"):
         fit_on(MADE[name], X, target)
 
 

@@ -83,8 +83,8 @@ def test_more_strata_than_the_memory_holds_are_refused_at_once(kind):
         timeout=60,
     )  # fmt: skip
     assert run.stdout.startswith(
-        "n_strata=5000 strata of n_samples=100000 rows take at least 8 GB, more than the 4 GB at "
-        "hand. Ask for fewer strata"
+        "n_strata=5000 strata of n_samples=100000 rows need at least 8 GB, more than the 4 GB "
+        "available. Use fewer strata"
     )
 
 

@@ -14,7 +14,7 @@ X, Y, NUMBER = made_rows()
 ASKS = ("predict", "predict_proba", "transform", "log_affinity")
 SCALES = [1e-300, 1e-162, 1e-158, 1e-155, 1e-20, 1e20, 1e100, 1e155, 1e200, 1e300]
 NARROW = [1e-38, 1e-20, 1e20, 1e37]
-REMEDY = r"[Ss]cale|unit|too large for dtype|No member of the pool|only, or beyond|Divide"
+REMEDY = r"[Ss]cale|unit|too large for dtype|No member of the pool|its squares overflow|Divide"
 
 
 def with_outlier(value):
