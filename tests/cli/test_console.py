@@ -9,7 +9,7 @@ from ensemblage.cli import _console as _progress
 from ensemblage.cli._console import (
     _interrupts_remembered,
     as_command,
-    in_words,
+    format_duration,
     late_bar,
     progress_bar,
 )
@@ -183,8 +183,13 @@ def test_the_bar_moves_during_a_long_fit(on_screen):
     assert len({frame for frame in shown.split("\r") if "Fitting" in frame}) >= 5
 
 
-def test_times_in_words():
-    assert [in_words(each) for each in (4, 89, 240, 7800)] == ["4 s", "89 s", "4 min", "2 h 10 min"]
+def test_durations():
+    assert [format_duration(each) for each in (4, 89, 240, 7800)] == [
+        "4 s",
+        "89 s",
+        "4 min",
+        "2 h 10 min",
+    ]
 
 
 def test_a_first_fit_says_that_it_compiles(monkeypatch, capsys, tmp_path):

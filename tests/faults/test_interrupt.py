@@ -21,7 +21,7 @@ def test_an_interrupt_stores_says_and_resumes(study):
     assert process.returncode == 130
     assert output == ""
     said = re.fullmatch(
-        r"Stopped after (\d+) of 120 cells; run the same command again to go on\.",
+        r"Interrupted after (\d+) of 120 cells; run the same command again to resume\.",
         without_progress(errors),
     )
     assert said, errors
@@ -45,7 +45,7 @@ def test_an_interrupted_comparison_says_how_to_go_on(comparison):
     one.wait_for(6, process)
     output, errors = signal_group(process, signal.SIGINT)
     assert (process.returncode, output) == (130, "")
-    said = re.search(r"Stopped after (\d+) of 40 cells; run the same command again", errors)
+    said = re.search(r"Interrupted after (\d+) of 40 cells; run the same command again", errors)
     assert int(said[1]) == len(one.cells()) >= 4
     assert [path.name for path in one.folder.iterdir()] == ["ensemblage-results.sqlite"]
     code, output, errors = one.run()

@@ -130,4 +130,4 @@ def test_a_scheduler_that_is_not_there_is_said_before_work_starts(tmp_path):
     fit = ["fit", "iris", "--method", "auto", "--output", str(tmp_path / "m.skops")]
     said = CliRunner().invoke(app, [*fit, "--scheduler", "nowhere"])
     assert said.exit_code == 1
-    assert "is no address such as tcp://host:8786" in said.stderr
+    assert "is not an address such as tcp://host:8786" in said.stderr

@@ -44,7 +44,7 @@ def test_a_frame_becomes_a_frame_under_its_own_index(frame):
 def test_numbers_have_their_spread(frame):
     model = GaussianProcessRegressor(alpha=0.1).fit(frame, frame["a"])
     computed = predict(model, dd.from_pandas(frame, npartitions=2)).compute()
-    assert list(computed) == ["prediction", "spread", "low", "high"]
+    assert list(computed) == ["prediction", "std", "lower", "upper"]
     np.testing.assert_allclose(computed["prediction"], model.predict(frame))
 
 
@@ -85,5 +85,5 @@ def test_an_array_becomes_an_array(frame):
     found = predict(model, rows)
     assert (found.chunks, found.dtype) == (((25, 25, 10),), model.classes_.dtype)
     assert found.compute().tolist() == model.predict(frame.to_numpy()).tolist()
-    with pytest.raises(ValueError, match="two dimensions"):
+    with pytest.raises(ValueError, match="2-dimensional array"):
         predict(model, rows[0])

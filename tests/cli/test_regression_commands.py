@@ -76,7 +76,7 @@ def test_predict_writes_numbers(run, homes, model):
     assert "probabilities" not in done.output
     document = json.loads(run("predict", model, homes, "--json").stdout)
     assert isinstance(document["predictions"][0], float)
-    assert (document["classes"], document["spread"], document["intervals"]) == ([], None, None)
+    assert (document["classes"], document["std"], document["intervals"]) == ([], None, None)
 
 
 def test_predict_takes_a_target_that_is_not_known_yet(run, model, tmp_path):
