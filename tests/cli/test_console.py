@@ -19,7 +19,7 @@ def test_parameters_are_named_as_options():
     assert as_command("Give `n_clusters`, or `quick`.") == "Give --clusters, or --quick."
 
 
-def test_work_begins_with_the_collector_on():
+def test_begin_work_enables_garbage_collection():
     script = (
         "import gc; from ensemblage.cli._console import begin_work\n"
         "begin_work(); print(gc.isenabled(), gc.get_freeze_count())\n"
@@ -72,7 +72,7 @@ def test_explain_writes_a_page_by_either_option(run, network, tmp_path, option):
     assert "pay given class" in page
 
 
-def test_explain_draws_a_picture_and_a_page(run, network, tmp_path):
+def test_explain_writes_a_figure_and_a_report(run, network, tmp_path):
     done = run("explain", network, "-o", "net.svg", "--report", "page.HTML")
     assert done.exit_code == 0
     assert (tmp_path / "net.svg").is_file()
@@ -131,7 +131,7 @@ def test_an_interrupt_that_comes_while_something_is_freed_is_not_shown(monkeypat
     assert seen == [ValueError, KeyboardInterrupt]
 
 
-def test_a_pipe_hears_of_progress_during_a_long_step(capsys, monkeypatch):
+def test_lines_of_progress_during_a_long_step(capsys, monkeypatch):
     monkeypatch.setattr(_progress, "LINE_SECONDS", 0.05)
     with progress_bar("Fitting") as advance:
         advance(1, 4)
@@ -141,14 +141,14 @@ def test_a_pipe_hears_of_progress_during_a_long_step(capsys, monkeypatch):
     assert set(lines) == {"Fitting: 1 of 4"}
 
 
-def test_a_pipe_hears_of_work_that_has_not_begun_to_count(capsys, monkeypatch):
+def test_a_line_before_the_first_step(capsys, monkeypatch):
     monkeypatch.setattr(_progress, "LINE_SECONDS", 0.05)
     with progress_bar("Fitting"):
         time.sleep(0.2)
-    assert "Fitting: at work" in capsys.readouterr().err
+    assert "Fitting: running" in capsys.readouterr().err
 
 
-def test_a_pipe_hears_of_the_time_left_by_expected_cost(capsys, monkeypatch):
+def test_the_time_left_is_estimated_by_expected_cost(capsys, monkeypatch):
     monkeypatch.setattr(_progress, "LINE_SECONDS", 0.05)
     with progress_bar("Fitting") as advance:
         for spent, done in ((0.0, 0), (1.0, 1), (2.0, 2)):
@@ -166,11 +166,13 @@ def test_a_short_step_is_silent(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_what_was_found_is_said_once(capsys, tmp_path):
+def test_stored_results_are_mentioned_once(capsys, tmp_path):
     with progress_bar("Running", results=tmp_path / "r.sqlite") as advance:
         advance(2, 4)
         advance(3, 4)
-    assert capsys.readouterr().err == f"2 of 4 cells found in {tmp_path / 'r.sqlite'}.\n"
+    assert capsys.readouterr().err == (
+        f"Resuming: 2 of 4 cells stored in {tmp_path / 'r.sqlite'}.\n"
+    )
 
 
 def test_the_bar_moves_during_a_long_fit(on_screen):
@@ -192,7 +194,7 @@ def test_durations():
     ]
 
 
-def test_a_first_fit_says_that_it_compiles(monkeypatch, capsys, tmp_path):
+def test_compiling_is_shown(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(_progress, "LINE_SECONDS", 0.05)
     for compiles in (True, False):
@@ -202,11 +204,11 @@ def test_a_first_fit_says_that_it_compiles(monkeypatch, capsys, tmp_path):
             advance(3, 5)
             time.sleep(0.2)
         said = capsys.readouterr().err
-        assert ("Fitting: 2 of 5, compiling, once per machine" in said) == compiles
+        assert ("Fitting: 2 of 5, compiling kernels (once per machine)" in said) == compiles
         assert "Fitting: 3 of 5, about 1 s left" in said
 
 
-def test_a_late_bar_is_silent_until_it_is_told_something(capsys, monkeypatch):
+def test_a_late_bar_is_silent_until_its_first_call(capsys, monkeypatch):
     monkeypatch.setattr(_progress, "LINE_SECONDS", 0.05)
     with late_bar("Predicting rows"):
         pass

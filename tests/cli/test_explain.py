@@ -85,7 +85,7 @@ def test_any_model_and_its_rows(explain):
 def test_the_map_is_written(explain, folder):
     done = explain("strata.skops", "rows.csv", "-o", "map.png")
     assert done.exit_code == 0
-    assert "Drawn in map.png." in done.stderr
+    assert "Figure written to map.png." in done.stderr
     assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
     assert "share of the given rows" in done.stdout
 

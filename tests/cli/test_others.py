@@ -78,7 +78,7 @@ def test_it_shows_what_there_is(run):
     assert result.exit_code == 0
     assert "scikit-learn" in result.stdout
     assert 'pip install "ensemblage[report]"' in result.stdout
-    assert result.stdout.rstrip().endswith("All is well.")
+    assert result.stdout.rstrip().endswith("OK: all tests passed.")
 
 
 def test_it_fails_when_something_is_wrong(run, monkeypatch):
@@ -89,4 +89,4 @@ def test_it_fails_when_something_is_wrong(run, monkeypatch):
     result = run("doctor")
     assert result.exit_code == 1
     assert "add: ArithmeticError: 2 and 2 are 5" in result.stdout
-    assert result.stdout.rstrip().endswith("Something is wrong: see above.")
+    assert result.stdout.rstrip().endswith("Some tests failed: see above.")
