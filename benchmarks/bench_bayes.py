@@ -223,7 +223,7 @@ def bench_prediction():
     for n_views in (10, 30, 100):
         model = InnerBayesNetClassifier(n_views, random_state=0).fit(X[:1000], y[:1000])
         times[n_views] = best_of(lambda m=model: m.predict_proba(X), 15)
-        show(f"inner network, n_views={n_views}", times[n_views])
+        show(f"inner Bayesian network, n_views={n_views}", times[n_views])
     bag = BaggingClassifier(BayesNetClassifier(), n_estimators=30, random_state=0)
     bag.fit(X[:1000], y[:1000])
     show("bagging of 30 networks", best_of(lambda: bag.predict_proba(X), 5), times[30])

@@ -141,7 +141,7 @@ def status(field):
 
 
 def memory(n_rows, leaves):
-    """Tell what the crowd, and a whole fit, take beside the rows."""
+    """Measure the memory that the views and a whole fit need beside the rows."""
     X, y = rows_of(n_rows)
     rows, settings = parts(X, y, leaves)
     ours = InnerTreeClassifier(max_leaf_nodes=leaves, random_state=0)

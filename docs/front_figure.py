@@ -5,46 +5,79 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import train_test_split
 
-from ensemblage.datasets import make_multi_source
-from ensemblage.strata import HISS, StrataEnsembleClassifier
+from ensemblage import EnsemblageClassifier, source_audit
+from ensemblage.datasets import Dataset, open_dataset
+from ensemblage.sources import SourceAudit
 
 OUTPUT = Path(__file__).parent / "_static" / "front.png"
-COLOURS = ["#2a78b5", "#d9822b"]
+COLOURS = {"female": "#d9822b", "male": "#2a78b5"}
+MARKERS = {"Biscoe": "o", "Dream": "^", "Torgersen": "s"}
+DARK = "0.25"
 
 
 def main() -> None:
-    """Fit one line, then a line per stratum, to the same rows, and draw what they say."""
-    X, y = make_multi_source(5, 700, n_features=2, separation=4.0, noise=0.1, random_state=7)
-    X, X_new, y, y_new = train_test_split(X, y, test_size=0.4, random_state=0)
-    stratifier = HISS(n_strata=8, stratum_size=0.2, random_state=0)
-    models = {
-        "one logistic regression": LogisticRegression().fit(X, y),
-        "one per stratum, gated": StrataEnsembleClassifier(stratifier, random_state=0).fit(X, y),
-    }
-    figure, axes = plt.subplots(
-        1, 2, figsize=(9, 3.9), sharex=True, sharey=True, layout="constrained"
+    """Draw the penguins of three islands, and what to expect of a model on the next one."""
+    data = open_dataset("penguins", "sex", source_column="island")
+    audit = source_audit(
+        EnsemblageClassifier(random_state=0), data.X, data.y, data.sources, random_state=0
     )
-    for ax, (name, model) in zip(axes, models.items(), strict=True):
-        draw_regions(ax, model, X)
-        wrong = model.predict(X_new) != y_new
-        for label, colour in enumerate(COLOURS):
-            ax.scatter(*X_new[y_new == label].T, s=9, c=colour, linewidths=0)
-        ax.scatter(*X_new[wrong].T, s=34, facecolors="none", edgecolors="k", linewidths=0.7)
-        ax.set_title(f"{name}: {wrong.mean():.0%} of new rows wrong", fontsize=11)
-        ax.set(xticks=[], yticks=[])
+    figure, axes = plt.subplots(1, 2, figsize=(9.4, 3.7), layout="constrained")
+    draw_rows(axes[0], data)
+    draw_errors(axes[1], audit)
     figure.savefig(OUTPUT, dpi=110)
 
 
-def draw_regions(ax: Axes, model: object, X: np.ndarray) -> None:
-    """Shade the plane by the class that a model gives there."""
-    low, high = X.min(axis=0) - 1, X.max(axis=0) + 1
-    across, up = (np.linspace(low[axis], high[axis], 300) for axis in (0, 1))
-    grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    said = model.predict_proba(grid)[:, 1].reshape(300, 300)  # type: ignore[attr-defined]
-    ax.contourf(across, up, said, levels=[0, 0.5, 1], colors=["#d5e5f1", "#f7e2cd"])
+def draw_rows(ax: Axes, data: Dataset) -> None:
+    """Scatter two measurements, by sex and island."""
+    x, y = (data.X[:, data.feature_names.index(name)] for name in ("body_mass_g", "bill_depth_mm"))
+    for island, marker in MARKERS.items():
+        for sex, colour in COLOURS.items():
+            rows = (data.sources == island) & (data.y == sex)
+            ax.scatter(
+                x[rows].astype(float) / 1000, y[rows].astype(float), s=16, marker=marker, c=colour,
+                alpha=0.75, linewidths=0,
+            )  # fmt: skip
+    for island, marker in MARKERS.items():
+        ax.scatter([], [], marker=marker, c=DARK, s=20, label=island)
+    for sex, colour in COLOURS.items():
+        ax.scatter([], [], marker="o", c=colour, s=20, label=sex)
+    ax.legend(fontsize=8, frameon=False)
+    ax.set(xlabel="body mass (kg)", ylabel="bill depth (mm)")
+    ax.set_title(f"{len(data.y)} penguins of three islands", fontsize=11)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def draw_errors(ax: Axes, audit: SourceAudit) -> None:
+    """Draw the error of each island by cross-validation and by leaving the island out."""
+    names = [f"{each.name} ({each.n_rows})" for each in audit.sources]
+    rows = np.arange(len(names))[::-1]
+    low, high, left_out, by_cv = (
+        np.array([100 * getattr(each, name) for each in audit.sources])
+        for name in (
+            "shrunken_error_ci_low", "shrunken_error_ci_high", "leave_source_out_error", "cv_error",
+        )
+    )  # fmt: skip
+    ax.hlines(rows, low, high, color=DARK, lw=1.2)
+    ax.plot(left_out, rows, "o", c=DARK, ms=7, label="island left out, 95% CI")
+    ax.plot(by_cv, rows, "|", c="#c03020", ms=16, mew=2.2, label="cross-validation")
+    expected, cv = 100 * audit.leave_source_out_error, 100 * audit.cv_error
+    interval = [
+        100 * max(0.0, audit.leave_source_out_error_ci_low),
+        100 * audit.leave_source_out_error_ci_high,
+    ]
+    ax.hlines(-1, *interval, color=DARK, lw=3, alpha=0.4)
+    ax.plot(expected, -1, "D", c=DARK, ms=8)
+    ax.plot(cv, -1, "|", c="#c03020", ms=16, mew=2.2)
+    ax.set_yticks([*rows, -1], [*names, "a new island"])
+    ax.set_ylim(-1.6, len(names) - 0.4)
+    ax.set_xlim(0, None)
+    ax.set_xlabel("error (%)")
+    ax.set_title(
+        f"error of cross-validation {cv:.0f}%, on a new island {expected:.0f}%", fontsize=11
+    )
+    ax.legend(fontsize=8, frameon=False, loc="upper right", bbox_to_anchor=(1, 0.86))
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """
-Which sources differ? An audit
-==============================
+Leave-one-source-out validation: an audit
+=========================================
 
-A model is meant for the next clinic, which is not in the file. Ordinary folds cannot tell what it will be worth
-there, since they have rows of every clinic in training. An audit leaves each clinic out.
+A model is to be used at a new clinic. Cross-validation does not estimate its performance there, since rows of every
+clinic are in training. An audit also leaves each clinic out of training in turn.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from ensemblage.datasets import make_multi_source
 from ensemblage.sources import SourceAuditDisplay, source_audit
 
 # %%
-# Six clinics that share most of their rule (``agreement``). In one of them the labels were entered the wrong way round.
+# Six clinics with similar coefficients (``agreement``). In one of them the labels are inverted.
 
 X, y, sources = make_multi_source(
     n_sources=6, n_samples=900, agreement=0.9, separation=0.5, random_state=3, return_sources=True
@@ -25,10 +25,10 @@ audit = source_audit(LogisticRegression(), X, y, clinics, random_state=0)
 print(audit)
 
 # %%
-# On the left the error in each clinic as known and as new; on the right how the model's probabilities should be read there.
+# Left: CV error and leave-source-out error of each clinic. Right: leave-source-out calibration curves.
 
 SourceAuditDisplay(audit).plot()
 
 # %%
-# **Take away**: the audit names the clinic whose labels look inverted, and says what to expect of one that it has never
-# seen. Both figures are for this model; another one may differ.
+# **Summary**: the audit names the clinic whose labels may be inverted, and estimates the error at a new clinic. Both
+# results are for this model; another model may differ.

@@ -1,9 +1,9 @@
 """
-A network, read and explained row by row
-========================================
+An inner Bayesian network: structure and contributions
+======================================================
 
-One Bayesian network that a crowd decided: thirty samples of the rows vote on each arc, and the tables are pooled. What
-comes out is one network, to be read.
+A Bayesian network learned with an inner ensemble: thirty samples of the rows score each arc, and the tables are pooled
+over thirty bootstraps. The result is a single network.
 """
 
 import matplotlib.pyplot as plt
@@ -20,14 +20,14 @@ model = InnerBayesNetClassifier(random_state=0).fit(X[:400], y[:400])
 print(f"accuracy on new rows: {model.score(X[400:], y[400:]):.3f}")
 
 # %%
-# An arrow points from a node to one that depends on it. Arrows from the class, which every column has here, are faint; of the
-# others the shade tells how many of the samples, searching alone, chose them.
+# An arrow points from a node to one that depends on it. Arrows from the class, which every column has here, are faint;
+# the width of an arrow shows the share of the samples whose own search chooses the arc.
 
 fig, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
 NetworkDisplay.from_estimator(model, ax=ax)
 
 # %%
-# And why one patient? Each column adds to the log-odds what its table says of the row; the parts add up exactly.
+# The prediction for one patient: baseline and contributions of the columns add up exactly to the log-odds.
 
 decision = explain_model(model, X[400:], row=0).document.decision
 labels = [f"{part.column} = {part.value}" for part in decision.contributions]
@@ -42,5 +42,5 @@ ax.set(xlabel=f"log-odds of {decision.label}", title=f"total: {decision.value:+.
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# **Take away**: one network that can be shown to a person, 1.1 points less accurate than a bag of thirty in the mean of 25
-# tables. Arrows are dependence, not cause.
+# **Take away**: one readable network, on average over 25 tables 1.1 points less accurate than bagging of thirty networks.
+# Arrows show dependence, not causation.

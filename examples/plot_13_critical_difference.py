@@ -30,7 +30,7 @@ methods = {
     "nearest neighbours": make_pipeline(StandardScaler(), KNeighborsClassifier()),
     "naive Bayes": GaussianNB(),
     "tree": DecisionTreeClassifier(random_state=0),
-    "crowd tree": InnerTreeClassifier(random_state=0),
+    "inner tree": InnerTreeClassifier(random_state=0),
     "forest": RandomForestClassifier(50, random_state=0),
 }
 accuracy = {
@@ -43,7 +43,7 @@ accuracy = {
 
 found = compare_methods(accuracy)
 print(found.sentence())
-CriticalDifferenceDisplay.from_comparison(found, highlight=["crowd tree"])
+CriticalDifferenceDisplay.from_comparison(found, highlight=["inner tree"])
 
 # %%
 # **Take away**: nine tables tell little apart: the forest from the single tree, and hardly more. A mean rank without its critical difference is no result.

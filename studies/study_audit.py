@@ -1,11 +1,12 @@
-"""How often an audit's bounds hold, where the truth is known.
+"""Coverage of an audit's confidence intervals and prediction limit, in simulation.
 
 Usage: python studies/study_audit.py [RUNS]
 
-Made sources differ in their rule, their rates and their columns. Of 4 to 40 sources of 30 to 300
-rows each, an audit tells the error of a new source (95 % bounds of its mean, and what nine in ten
-stay below), and of each source the error, the slope and the offset when it is left out. The truth
-is computed from the rule itself.
+Simulated sources differ in their coefficients, class frequencies and feature means: 4 to 40 sources
+of 30 to 300 rows each. Checked are the 95 % confidence interval of the expected error at a new
+source, its 90 % prediction limit, and the 95 % confidence intervals of each source's
+leave-source-out error, calibration slope and calibration intercept. True values are computed from
+the simulated model.
 """
 
 import sys
@@ -22,12 +23,12 @@ from ensemblage.sources._audit import WEAK_PRIOR, audit_sources, summarise_error
 SIZES = (4, 8, 16, 40)
 RUNS = 200
 N_COLUMNS = 4
-RULE = np.array([1.5, -1.0, 0.5, 0.0])
+COEFFICIENTS = np.array([1.5, -1.0, 0.5, 0.0])
 N_NEW, N_DRAWS = 2000, 100
 
 
 class Site(NamedTuple):
-    """The rule of a source, and where its rows lie."""
+    """Coefficients of a source, and the mean of its features."""
 
     coefficients: np.ndarray
     intercept: float
@@ -38,51 +39,51 @@ class Site(NamedTuple):
         return expit(X @ self.coefficients + self.intercept)
 
 
-def drawn_site(rng):
-    rule = RULE + 0.5 * rng.normal(size=N_COLUMNS)
-    return Site(rule, 0.7 * rng.normal() - 0.5, 0.5 * rng.normal(size=N_COLUMNS))
+def draw_site(rng):
+    coefficients = COEFFICIENTS + 0.5 * rng.normal(size=N_COLUMNS)
+    return Site(coefficients, 0.7 * rng.normal() - 0.5, 0.5 * rng.normal(size=N_COLUMNS))
 
 
-def drawn_rows(site, n_rows, rng):
+def draw_rows(site, n_rows, rng):
     X = site.centre + rng.normal(size=(n_rows, N_COLUMNS))
     return X, (rng.random(n_rows) < site.rate(X)).astype(np.int64)
 
 
 def true_error(site, model, draws):
-    """Share of wrong predictions, by the probability of each class rather than by its draw."""
+    """Give the expected share of misclassified rows, by the class probabilities."""
     X = site.centre + draws
     rate = site.rate(X)
     return np.where(model.predict(X) == 1, 1 - rate, rate).mean()
 
 
 def true_calibration(site, model, draws):
-    """Log slope and offset that calibrate a model for a source, were all its rows known."""
+    """Log calibration slope and calibration intercept of a model in the whole population."""
     X = site.centre + draws
     rate = site.rate(X)
     log_proba = np.tile(as_log_proba(model.predict_proba(X)), (2, 1))
     labels = np.repeat([1, 0], len(X))
-    # as many rows as leave the weak prior nothing to say
+    # weights so large that the weak prior does not matter
     found = fit_calibration(log_proba, labels, 10 * np.concatenate([rate, 1 - rate]), WEAK_PRIOR)
     return np.log(found.slope), found.intercepts[1] - found.intercepts[0]
 
 
 def new_errors(model, rng):
-    """Give the true errors of a model on many new sources."""
-    rules = RULE + 0.5 * rng.normal(size=(N_NEW, N_COLUMNS))
+    """Give the true errors of a model at many new sources."""
+    coefficients = COEFFICIENTS + 0.5 * rng.normal(size=(N_NEW, N_COLUMNS))
     intercepts = 0.7 * rng.normal(size=(N_NEW, 1)) - 0.5
     centres = 0.5 * rng.normal(size=(N_NEW, N_COLUMNS))
     X = centres[:, None] + rng.normal(size=(N_NEW, N_DRAWS, N_COLUMNS))
-    rates = expit(np.einsum("sij,sj->si", X, rules) + intercepts)
-    said = X @ model.coef_[0] + model.intercept_ > 0
-    return np.where(said, 1 - rates, rates).mean(axis=1)
+    rates = expit(np.einsum("sij,sj->si", X, coefficients) + intercepts)
+    positive = X @ model.coef_[0] + model.intercept_ > 0
+    return np.where(positive, 1 - rates, rates).mean(axis=1)
 
 
 def one_run(n_sources, seed):
-    """Tell of every bound how often it holds."""
+    """Check each interval and limit against the true values."""
     rng = np.random.default_rng(seed)
-    sites = [drawn_site(rng) for _ in range(n_sources)]
+    sites = [draw_site(rng) for _ in range(n_sources)]
     counts = rng.integers(30, 301, n_sources)
-    parts = [drawn_rows(*pair, rng) for pair in zip(sites, counts, strict=True)]
+    parts = [draw_rows(*pair, rng) for pair in zip(sites, counts, strict=True)]
     X, y = (np.concatenate(each) for each in zip(*parts, strict=True))
     sources = np.repeat(np.arange(n_sources), counts)
     folds = source_folds(sources, 10)
@@ -93,21 +94,29 @@ def one_run(n_sources, seed):
 
     draws = rng.normal(size=(8000, N_COLUMNS))
     models = [LogisticRegression().fit(X[fold.train], y[fold.train]) for fold in folds]
-    holds = {"error": [], "slope": [], "offset": []}
-    for s, (site, told) in enumerate(zip(sites, audited, strict=True)):
+    covered = {"error": [], "slope": [], "intercept": []}
+    for s, (site, source) in enumerate(zip(sites, audited, strict=True)):
         [model] = [m for m, f in zip(models, folds, strict=True) if (sources[f.test] == s).any()]
-        slope, offset = true_calibration(site, model, draws[:2000])
-        error = true_error(site, model, draws)
-        holds["error"].append(told.shrunken_error_low <= error <= told.shrunken_error_high)
-        holds["slope"].append(told.slope_low <= np.exp(slope) <= told.slope_high)
-        holds["offset"].append(told.offset_low <= offset <= told.offset_high)
+        log_slope, intercept = true_calibration(site, model, draws[:2000])
+        truths = {
+            "error": ("shrunken_error", true_error(site, model, draws)),
+            "slope": ("calibration_slope", np.exp(log_slope)),
+            "intercept": ("calibration_intercept", intercept),
+        }
+        for name, (field, truth) in truths.items():
+            covered[name].append(is_covered(truth, field, vars(source)))
     new = new_errors(LogisticRegression().fit(X, y), rng)
     return {
-        "new source": expected["new_error_low"] <= new.mean() <= expected["new_error_high"],
-        "nine in ten": (new <= expected["error_upper_90"]).mean(),
-        **{name: np.mean(each) for name, each in holds.items()},
-        "promise less truth": expected["new_error"] - new.mean(),
+        "expected error": is_covered(new.mean(), "leave_source_out_error", expected),
+        "prediction limit": (new <= expected["prediction_limit"]).mean(),
+        **{name: np.mean(each) for name, each in covered.items()},
+        "bias": expected["leave_source_out_error"] - new.mean(),
     }
+
+
+def is_covered(truth, field, estimates):
+    """Whether the confidence interval of a field has the true value."""
+    return estimates[f"{field}_ci_low"] <= truth <= estimates[f"{field}_ci_high"]
 
 
 def coverage(n_sources, n_runs):

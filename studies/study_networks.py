@@ -1,9 +1,9 @@
-"""Compare networks with and without a crowd and a temperature, and bagging of 30 networks.
+"""Compare plain and inner Bayesian networks, calibrated or not, and bagging of 30 networks.
 
 Usage: python studies/study_networks.py FOLDER [NAME ...]
 
 Accuracy and log loss by five-fold cross-validation on the papers' datasets (at most 1,000 rows),
-then Wilcoxon's test of the crowd against each of the others over the sets.
+then Wilcoxon's test of the inner Bayesian network against each other model over the datasets.
 """
 
 import sys
@@ -23,20 +23,20 @@ from ensemblage.datasets import load_dataset
 from ensemblage.inner import InnerBayesNetClassifier
 
 MODELS = {
-    "crowd": InnerBayesNetClassifier(random_state=0, arc_confidence=False),
-    "crowd, T=1": InnerBayesNetClassifier(random_state=0, calibration=None, arc_confidence=False),
+    "inner": InnerBayesNetClassifier(random_state=0, arc_confidence=False),
+    "inner, T=1": InnerBayesNetClassifier(random_state=0, calibration=None, arc_confidence=False),
     "plain": BayesNetClassifier(),
     "plain, T=1": BayesNetClassifier(calibration=None),
-    "tree": BayesNetClassifier(search="tan"),
+    "TAN": BayesNetClassifier(search="tan"),
     "bagging": BaggingClassifier(BayesNetClassifier(calibration=None), 30, random_state=0),
 }
-MOST_ROWS = 1000
-LEAST = 1e-15
+MAX_ROWS = 1000  # of a dataset; a larger one is sampled
+MIN_PROBABILITY = 1e-15  # in a log loss
 
 
 def read(folder, name):
     data = load_dataset(name, data_dir=folder)
-    rows = np.random.default_rng(0).permutation(len(data.y))[:MOST_ROWS]
+    rows = np.random.default_rng(0).permutation(len(data.y))[:MAX_ROWS]
     columns = {
         name: pd.Categorical(values) if kind == "categorical" else values.astype(float)
         for name, kind, values in zip(data.feature_names, data.kinds, data.X[rows].T, strict=True)
@@ -45,7 +45,7 @@ def read(folder, name):
 
 
 def scores(folder, name):
-    """Accuracy and log loss of all models, (n_models, 2); a class unseen in training is no loss."""
+    """Accuracy and log loss of all models, (n_models, 2); unseen classes are omitted."""
     warnings.simplefilter("ignore")
     X, y = read(folder, name)
     found = []
@@ -53,10 +53,10 @@ def scores(folder, name):
         known = test[np.isin(y[test], y[train])]
         A, B = (X.iloc[rows].reset_index(drop=True) for rows in (train, known))
         for model in MODELS.values():
-            p = np.clip(model.fit(A, y[train]).predict_proba(B), LEAST, 1)
+            p = np.clip(model.fit(A, y[train]).predict_proba(B), MIN_PROBABILITY, 1)
             p /= p.sum(axis=1, keepdims=True)
-            right = model.classes_[p.argmax(axis=1)] == y[known]
-            found.append([right.mean(), log_loss(y[known], p, labels=model.classes_)])
+            correct = model.classes_[p.argmax(axis=1)] == y[known]
+            found.append([correct.mean(), log_loss(y[known], p, labels=model.classes_)])
     return np.array(found).reshape(-1, len(MODELS), 2).mean(axis=0)
 
 
@@ -77,13 +77,13 @@ def main():
     for k, other in enumerate(MODELS):
         if k:
             for j, measure in enumerate(("accuracy", "log loss")):
-                gap = table[:, 0, j] - table[:, k, j]
-                if not gap.any():  # a temperature changes no decision
+                difference = table[:, 0, j] - table[:, k, j]
+                if not difference.any():  # a temperature changes no predicted class
                     continue
-                better = (gap > 0 if j == 0 else gap < 0).sum()
-                p = wilcoxon(gap).pvalue
-                print(f"crowd against {other}: {measure} {gap.mean():+.4f}, better on {better} of "
-                      f"{len(gap)}, Wilcoxon p = {p:.4f}")  # fmt: skip
+                better = (difference > 0 if j == 0 else difference < 0).sum()
+                p = wilcoxon(difference).pvalue
+                print(f"inner against {other}: {measure} {difference.mean():+.4f}, better on "
+                      f"{better} of {len(difference)}, Wilcoxon p = {p:.4f}")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Known sources: a pool of a tuned SVM and gradient boosting, with and without strata.
+"""A pool of a tuned SVM and gradient boosting, with and without strata of sources.
 
 Usage: python studies/study_sources.py FOLDER [NAME ...]
 
 FOLDER holds CSV files with the columns `source` and `class`. Five splits of 70/30 each; the
-source is known in training and not at prediction.
+source is known in training and unknown at prediction.
 """
 
 import sys
@@ -76,8 +76,8 @@ def one_split(path, seed):
     model = StrataEnsembleClassifier(
         SourceStrata(), kinds(), anchor=[tuned_svm(), boosting()], random_state=seed
     )
-    taught = model.fit(X, y[train], sources=sources[train]).predict_proba(X_new)
-    return [(loss(p, y[test]), (p.argmax(axis=1) != y[test]).mean()) for p in (alone, taught)]
+    with_strata = model.fit(X, y[train], sources=sources[train]).predict_proba(X_new)
+    return [(loss(p, y[test]), (p.argmax(axis=1) != y[test]).mean()) for p in (alone, with_strata)]
 
 
 def loss(p, y):
@@ -94,9 +94,9 @@ def main():
             delayed(one_split)(folder / f"{name}.csv", seed) for seed in range(REPEATS)
         )
         (a, ae), (b, be) = np.array(runs).mean(axis=0)
-        gaps = np.array([taught[0] - alone[0] for alone, taught in runs])
-        spread = gaps.std(ddof=1) / np.sqrt(REPEATS)
-        figures = f"{a:16.4f}{ae:9.4f}{b:14.4f}{be:9.4f}{b / a:9.4f}{spread:25.4f}"
+        differences = np.array([with_strata[0] - alone[0] for alone, with_strata in runs])
+        standard_error = differences.std(ddof=1) / np.sqrt(REPEATS)
+        figures = f"{a:16.4f}{ae:9.4f}{b:14.4f}{be:9.4f}{b / a:9.4f}{standard_error:25.4f}"
         print(f"{name:10}{figures}", flush=True)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def mixed_rows(n_rows=120, seed=0):
-    """Numbers, words, truth values and gaps, all telling something about the class."""
+    """Numeric, categorical and boolean columns with missing values, all informative."""
     rng = np.random.default_rng(seed)
     y = np.where(rng.random(n_rows) < 0.5, "no", "yes")
     yes = y == "yes"

@@ -39,7 +39,7 @@ def test_one_class_and_one_row_predict_the_prior():
 
 
 @pytest.mark.parametrize("order", [["b"], [0, 0], ["b", "c"], [1, 2], ["class", "a", "b"]])
-def test_an_order_that_is_none_is_named(order):
+def test_an_invalid_order_is_named(order):
     X = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]})
     with pytest.raises(ValueError, match="order must name each of the 2 features exactly once"):
         BayesNetClassifier(order=order).fit(X, [0, 1])
@@ -70,7 +70,7 @@ def test_contributions_add_up_to_the_decision():
 
 
 @pytest.mark.usefixtures("callbacks")
-def test_progress_is_told_once_per_node():
+def test_progress_is_reported_once_per_node():
     class Counter:
         def __init__(self):
             self.count = 0
@@ -136,7 +136,7 @@ def test_the_criterion_is_an_ordinary_parameter():
         BayesNetClassifier(criterion="luck").fit(X, y)
 
 
-def test_bagging_works_with_words_and_gaps():
+def test_bagging_works_with_categories_and_missing_values():
     columns, y = mixed_rows()
     X = pd.DataFrame(columns).drop(columns="flag")
     X["colour"] = X["colour"].astype("category")

@@ -32,7 +32,7 @@ def test_each_row_has_the_distribution_of_its_configuration():
 
 def test_the_cap_is_named_with_what_to_do():
     check_entries(10, 10, "wet", ["rain"])
-    with pytest.raises(EntryCapError, match="'wet' given no parents would take 11 entries"):
+    with pytest.raises(EntryCapError, match="'wet' given no parents would have 11 entries"):
         check_entries(11, 10, "wet", [])
 
 
@@ -102,7 +102,7 @@ def test_dates_are_numbers_of_days():
     np.testing.assert_array_equal(network.predict_proba(dates), network.predict_proba(days))
 
 
-def test_words_where_numbers_were_are_refused_by_name():
+def test_text_in_a_numeric_column_is_refused_by_name():
     X, y = load_iris(return_X_y=True, as_frame=True)
     network = BayesNetClassifier().fit(X, y)
     with pytest.raises(ValueError, match="held numbers when the model was fitted"):
@@ -137,7 +137,7 @@ def test_categories_can_be_declared_by_parameter():
         BayesNetClassifier(categories=[["a"], None]).fit(X, y)
 
 
-def test_an_unseen_category_has_the_smoothed_chance_of_a_zero_count():
+def test_an_unseen_category_has_the_smoothed_probability_of_a_zero_count():
     X = pd.DataFrame({"x": ["a"] * 6 + ["b"] * 2 + ["a"] * 2 + ["b"] * 6})
     y = np.repeat([0, 1], 8)
     network = BayesNetClassifier(calibration=None).fit(X, y)
@@ -149,10 +149,10 @@ def test_an_unseen_category_has_the_smoothed_chance_of_a_zero_count():
     np.testing.assert_allclose(found[0], weight / weight.sum())
 
 
-def test_a_column_without_values_and_a_constant_column_do_no_harm():
+def test_an_empty_column_and_a_constant_column_are_accepted():
     X, y = load_iris(return_X_y=True)
     more = pd.DataFrame(X).rename(columns=str)
-    more["gaps"] = np.nan
+    more["missing"] = np.nan
     more["nothing"] = pd.Series([None] * len(X), dtype=object)
     more["same"] = "always"
     network = BayesNetClassifier().fit(more, y)
@@ -164,7 +164,7 @@ def test_a_column_without_values_and_a_constant_column_do_no_harm():
     assert np.isfinite(network.predict_proba(more)).all()
 
 
-def test_each_number_can_be_a_category():
+def test_without_a_discretizer_numeric_values_are_categories():
     X, y = load_wine(return_X_y=True)
     X = np.round(X).clip(0, 5)
     network = BayesNetClassifier(discretizer=None).fit(X, y)
@@ -174,16 +174,16 @@ def test_each_number_can_be_a_category():
 
 
 def test_a_coder_counts_its_codes():
-    numbers = Column("x", np.array([1.0, 2.0, np.nan, 3.0]))
+    numeric = Column("x", np.array([1.0, 2.0, np.nan, 3.0]))
     coder = Coder(np.array([1.5]))
     assert (coder.n_codes, coder.labels) == (2, ["(-inf, 1.5]", "(1.5, inf)"])
-    assert coder.code(numbers).tolist() == [0, 1, MISSING_CODE, 1]
-    assert coder.code_weights(numbers, np.array([1.0, 2.0, 4.0, 8.0])).tolist() == [1, 10]
-    words = Column("w", values=["a", "z", None, "b"])
-    assert Coder(categories=["b", "a"]).code(words).tolist() == [1, 2, MISSING_CODE, 0]
+    assert coder.code(numeric).tolist() == [0, 1, MISSING_CODE, 1]
+    assert coder.code_weights(numeric, np.array([1.0, 2.0, 4.0, 8.0])).tolist() == [1, 10]
+    categorical = Column("w", values=["a", "z", None, "b"])
+    assert Coder(categories=["b", "a"]).code(categorical).tolist() == [1, 2, MISSING_CODE, 0]
     empty = Coder(categories=[])
     assert (empty.n_codes, empty.labels) == (1, ["missing"])
-    assert empty.code(words).tolist() == [1, 1, MISSING_CODE, 1]
+    assert empty.code(categorical).tolist() == [1, 1, MISSING_CODE, 1]
 
 
 def test_missing_values_take_the_mode():
@@ -204,7 +204,7 @@ def test_a_table_beyond_the_cap_is_named_before_it_is_made():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, 500, (600, 2)).astype(str), columns=["left", "right"])
     message = (
-        r"table of 'right' given 'class', 'left' would take \d+ entries, more than max_entries=1000"
+        r"table of 'right' given 'class', 'left' would have \d+ entries, more than max_entries=1000"
     )
     with pytest.raises(EntryCapError, match=message):
         BayesNetClassifier(max_entries=1000).fit(X[:200], rng.integers(0, 2, 200))

@@ -37,9 +37,9 @@ def test_names_and_frames():
 
 
 @pytest.mark.parametrize("wrong", [[[9.0]], [[-1.0]], [[0.5]]])
-def test_what_is_no_bin_has_no_range(wrong):
+def test_inverse_transform_refuses_invalid_bins(wrong):
     bins = MDLPDiscretizer().fit([[1.0], [2.0]], [0, 1])
-    with pytest.raises(ValueError, match="numbers that are no bins"):
+    with pytest.raises(ValueError, match="values that are not bins"):
         bins.inverse_transform(wrong)
     with pytest.raises(ValueError, match="expected bins of 1 columns"):
         bins.inverse_transform([[0.0, 0.0]])

@@ -20,14 +20,14 @@ def test_two_pure_halves_are_cut_in_the_middle():
     np.testing.assert_array_equal(cuts_of([1, 2, 3, 4, 7, 8, 9, 10], [0] * 4 + [1] * 4), [5.5])
 
 
-def test_a_gain_that_does_not_pay_for_itself_is_left():
+def test_a_gain_below_the_description_length_gives_no_cut():
     # 2 of 4 rows: the gain is 1 bit, the price (log2 3 + log2 7 - 2) / 4 = 0.6: cut;
     # with the classes mixed the gain of 0.19 is below its price
     np.testing.assert_array_equal(cuts_of([1, 2, 3, 4], [0, 0, 1, 1]), [2.5])
     assert len(cuts_of([1, 2, 3, 4], [0, 1, 0, 1])) == 0
 
 
-def test_neighbouring_floats_are_told_apart():
+def test_neighbouring_floats_are_separated():
     low = 1.0
     high = np.nextafter(low, 2)
     cut = cuts_of([low] * 8 + [high] * 8, [0] * 8 + [1] * 8)

@@ -58,7 +58,7 @@ def test_an_unfitted_classifier_is_refused():
         NetworkDisplay.from_estimator(BayesNetClassifier())
 
 
-def test_arrows_that_few_choose_are_thin():
+def test_arrow_width_shows_the_arc_confidence():
     parents = {"c": [], "a": ["c"], "b": ["c", "a"]}
     display = NetworkDisplay(parents, "c", {"a": {"c": 1.0}, "b": {"a": 0.1, "c": 1.0}}).plot()
     lines = [patch for patch in display.ax_.patches if type(patch).__name__ == "PathPatch"]

@@ -59,11 +59,11 @@ def test_a_class_with_parents_stands_below_them():
 
 
 @pytest.mark.parametrize(
-    ("parents", "said"),
-    [({"a": ["b"], "b": ["a"]}, "in a circle"), ({"a": ["b"]}, "'b', which is no node")],
+    ("parents", "message"),
+    [({"a": ["b"], "b": ["a"]}, "form a cycle"), ({"a": ["b"]}, "'b', which is not a node")],
 )
-def test_what_is_no_network_is_refused(parents, said):
-    with pytest.raises(ValueError, match=said):
+def test_an_invalid_graph_is_refused(parents, message):
+    with pytest.raises(ValueError, match=message):
         network_places(parents, None, 3)
 
 
@@ -123,7 +123,7 @@ def test_a_phone_has_three_columns_and_the_network_grows_downwards():
     assert phone.cut == ()
 
 
-def test_long_names_are_cut_numbered_and_told_in_full():
+def test_long_names_are_cut_numbered_and_listed_in_full():
     names = [f"{'a' * 40}{k}" for k in range(2)]
     drawing = draw_network({"class": [], names[0]: ["class"], names[1]: ["class"]}, "class", 350)
     assert [whole for _, whole in drawing.cut] == names

@@ -11,7 +11,7 @@ from ensemblage.bayes import NETWORK_DOCS, BayesNetClassifier, BayesNetwork
 from ensemblage.inner import InnerBayesNetClassifier
 
 
-def test_both_networks_say_all_of_it():
+def test_both_networks_document_all_parameters():
     entries = re.split(r"\n(?=\S)", NETWORK_DOCS.strip())
     for entry in entries:
         name = entry.partition(" :")[0]
@@ -19,7 +19,7 @@ def test_both_networks_say_all_of_it():
             assert f"    {name} :" in network.__doc__
 
 
-def test_who_depends_on_whom(sprinkler):
+def test_parents_children_and_markov_blanket(sprinkler):
     assert sprinkler.edges == [("rain", "sprinkler"), ("sprinkler", "wet"), ("rain", "wet")]
     assert sprinkler.children("rain") == ["sprinkler", "wet"]
     assert sprinkler.markov_blanket("sprinkler") == ["rain", "wet"]
@@ -66,7 +66,7 @@ def test_networkx_gets_the_graph(iris):
     assert graph.nodes["target"]["states"] == ["0", "1", "2"]
 
 
-def test_networkx_missing_says_what_to_do(iris, monkeypatch):
+def test_an_error_without_networkx_names_the_remedy(iris, monkeypatch):
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(ImportError, match="to_networkx needs networkx"):
         iris.to_networkx()

@@ -30,8 +30,8 @@ from ensemblage.bayes import _search as _k2_search
 from ensemblage.bayes._coding import CodedRows
 from ensemblage.bayes._score_kernels import PROBABILITY, Nodes
 from ensemblage.bayes._search import (
+    IMPOSSIBLE,
     MAX_STALLED_MOVES,
-    NEVER,
     SEARCHES,
     TREE_CRITERION,
     CachedScore,
@@ -67,15 +67,15 @@ def test_a_structure_grows_into_a_new_one():
     assert grown.remove(2, 0).parents == ((), (0,), (1,))
 
 
-def test_what_stands_above_a_node_and_an_order_of_parents_before_children():
+def test_ancestors_and_topological_order():
     structure = Structure(((), (2,), (3, 0), (), (1,)))
-    assert structure.above(1) == {0, 2, 3}
-    assert structure.above(3) == set()
+    assert structure.ancestors(1) == {0, 2, 3}
+    assert structure.ancestors(3) == set()
     assert structure.sorted_features([1, 2, 3, 4]) == [3, 2, 1, 4]
     assert structure.sorted_features([4, 3, 2, 1]) == [3, 2, 1, 4]
 
 
-def test_first_parents_are_those_required_and_the_class_where_there_is_room():
+def test_initial_parents_are_those_required_and_the_class_within_max_parents():
     naive = space([1, 2, 3], max_parents=2)._replace(required=((), (2, 3), (3,), ()))
     naive.possible[0, 3] = False
     assert naive.first().parents == ((), (2, 3), (0, 3), ())
@@ -84,7 +84,7 @@ def test_first_parents_are_those_required_and_the_class_where_there_is_room():
     assert naive.candidates(naive.first(), 3, [0, 1, 2]) == [1, 2]
 
 
-def test_without_rules_every_arc_is_possible_but_into_the_class():
+def test_without_constraints_every_arc_but_into_the_class_is_possible():
     possible = possible_arcs(3)
     expected = np.array([[0, 1, 1], [0, 0, 1], [0, 1, 0]], dtype=bool)
     np.testing.assert_array_equal(possible, expected)
@@ -119,29 +119,29 @@ def test_tiers_and_order_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("rules", "words"),
+    ("rules", "message"),
     [
-        ({"required": [("a", "size")]}, "'size', which is no node"),
+        ({"required": [("a", "size")]}, "'size', which is not a node"),
         ({"forbidden": [("A", "b")]}, "Did you mean 'a'"),
         ({"required": [("a", "class")]}, "is the class, which has no parents"),
-        ({"required": [("a", "a")]}, "not its own parent"),
-        ({"required": [("a", "b")], "forbidden": [("a", "b")]}, "it is forbidden too"),
+        ({"required": [("a", "a")]}, "cannot be its own parent"),
+        ({"required": [("a", "b")], "forbidden": [("a", "b")]}, "it is also forbidden"),
         ({"required": [("a", "b")], "tiers": [["b"], ["a"]]}, "'a' is in a later tier than 'b'"),
         ({"required": [("a", "b"), ("b", "c"), ("c", "a")]}, r"cycle through \['a', 'b', 'c'\]"),
         ({"tiers": [["a"], ["b", "a"]]}, "'a' into tiers 1 and 2"),
         ({"required": [("class", "c"), ("a", "c"), ("b", "c")]}, "more than max_parents=2"),
     ],
 )
-def test_contradictions_are_refused_before_any_work(rules, words):
+def test_contradictory_constraints_are_refused(rules, message):
     X, y = table(0)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=message):
         BayesNetClassifier(2, constraints=NetworkConstraints(**rules)).fit(X, y)
 
 
 def test_contradictions_of_other_parameters():
     X, y = table(0)
     rules = NetworkConstraints(required=[("b", "a"), ("c", "a")])
-    with pytest.raises(ValueError, match=r"order puts 'a' first.*hill-climbing"):
+    with pytest.raises(ValueError, match=r"'a' comes first in order.*hill-climbing"):
         BayesNetClassifier(constraints=rules, order=["a", "b", "c"]).fit(X, y)
     BayesNetClassifier(constraints=rules, order=["a", "b", "c"], search="tabu").fit(X, y)
     with pytest.raises(ValueError, match="one parent besides the class"):
@@ -149,25 +149,25 @@ def test_contradictions_of_other_parameters():
 
 
 @pytest.mark.parametrize(
-    ("rules", "words"),
+    ("rules", "message"),
     [
-        ({"required": ["ab"]}, "required must be pairs of names"),
-        ({"forbidden": [("a", 1)]}, "forbidden must be pairs of names"),
-        ({"tiers": ["ab"]}, "tiers must be groups of names"),
+        ({"required": ["ab"]}, "required must contain pairs of names"),
+        ({"forbidden": [("a", 1)]}, "forbidden must contain pairs of names"),
+        ({"tiers": ["ab"]}, "tiers must contain lists of names"),
     ],
 )
-def test_other_things_than_names_are_refused(rules, words):
-    with pytest.raises(TypeError, match=words):
+def test_other_things_than_names_are_refused(rules, message):
+    with pytest.raises(TypeError, match=message):
         NetworkConstraints(**rules)
 
 
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(SEARCHES)), st.booleans())
-def test_every_search_keeps_them(seed, search, crowd):
+def test_every_search_satisfies_the_constraints(seed, search, inner):
     X, y = table(seed)
     rules = NetworkConstraints([("b", "a")], [("class", "c")], [["b"], ["a", "c"]])
-    make = InnerBayesNetClassifier if crowd else BayesNetClassifier
-    size = {"n_views": 3, "random_state": 0} if crowd else {}
+    make = InnerBayesNetClassifier if inner else BayesNetClassifier
+    size = {"n_views": 3, "random_state": 0} if inner else {}
     network = make(search=search, criterion="bic", constraints=rules, **size).fit(X, y)
     parents = network.parents_
     assert "b" in parents["a"]
@@ -178,7 +178,7 @@ def test_every_search_keeps_them(seed, search, crowd):
     assert network.graph().topological_order()
 
 
-def test_a_step_that_is_true_keeps_what_there_is():
+def test_a_true_step_stops_the_search():
     """Each feature likes its last candidate best; the search is stopped after two of three."""
     steps = iter([False, True])
 
@@ -211,20 +211,20 @@ def test_inner_structures_equal_algorithm_4():
         rows = draw(seed)
         lists, sizes = as_lists(rows)
         views = (np.random.default_rng(seed).random((3, rows.n_rows)) < 0.6).astype(float)
-        crowd = InnerEnsemble(make_measure("probability", rows, 0.5), lambda _, v=views: v)
+        ensemble = InnerEnsemble(make_measure("probability", rows, 0.5), lambda _, v=views: v)
         expected = slow.k2(
             lambda s, r=lists, v=views, z=sizes: slow.ensemble_leave_one_out(
                 r, v.tolist(), z, s, "probability"
             ),
             len(sizes), "naive", 3,
         )  # fmt: skip
-        found = k2_search(crowd, space([1, 2, 3])).parents
+        found = k2_search(ensemble, space([1, 2, 3])).parents
         assert [list(parents) for parents in found] == expected
 
 
 @given(seed=st.integers(0, 200), share=st.floats(0.1, 1.0), replace=st.booleans())
 @settings(max_examples=30, deadline=None)
-def test_scores_of_the_first_views_are_those_of_a_measure_that_saw_no_others(seed, share, replace):
+def test_scores_of_the_first_views_equal_those_without_the_others(seed, share, replace):
     rows = draw(seed, n_rows=30, sizes=(2, 3, 4, 4))
     views = draw_views(rows.n_rows, range(seed, seed + 6), share, replace)
     measure = make_measure("probability", rows, 0.5)
@@ -360,7 +360,7 @@ def test_many_columns_do_not_overflow_the_odds():
     assert network.score(X, y) == 1.0
 
 
-def test_weights_of_any_scale_leave_numbers_finite():
+def test_scores_are_finite_for_weights_of_any_scale():
     X, y = load_iris(return_X_y=True)
     weights = np.random.default_rng(0).gamma(0.01, size=150) + 1e-9
     network = BayesNetClassifier().fit(X, y, sample_weight=weights)
@@ -380,7 +380,7 @@ def all_structures(n_features, max_parents):
     ]
     for parents in product(*families):
         structure = Structure(((), *parents))
-        if all(node not in structure.above(node) for node in structure.features):
+        if all(node not in structure.ancestors(node) for node in structure.features):
             yield structure
 
 
@@ -472,11 +472,11 @@ def test_structures_have_no_cycle_and_not_too_many_parents(seed, max_parents):
         found = search(score, within, never)
         assert found.parents[0] == ()
         assert max(map(len, found.parents)) <= max_parents
-        assert all(node not in found.above(node) for node in found.features)
+        assert all(node not in found.ancestors(node) for node in found.features)
         assert whole(score, found) >= whole(score, within.first()) - 1e-9
 
 
-def test_searches_end_where_they_are_told_to():
+def test_searches_stop_when_the_step_returns_true():
     steps = iter([False, True])
     score = local(0)
     found = hill_climbing(score, space([1, 2, 3], "empty"), lambda: next(steps))
@@ -486,7 +486,7 @@ def test_searches_end_where_they_are_told_to():
     assert len(count) >= MAX_STALLED_MOVES
 
 
-def test_a_local_score_is_asked_once():
+def test_a_local_score_is_computed_once():
     asked = []
 
     def score(candidates):
@@ -551,8 +551,8 @@ def test_branchings_are_the_best_of_all(seed, n, symmetric):
     else:
         barred = rng.random((n, n)) < 0.3
         barred[0] = False
-        gains[barred] = NEVER
-    gains[np.arange(n), np.arange(n)] = NEVER
+        gains[barred] = IMPOSSIBLE
+    gains[np.arange(n), np.arange(n)] = IMPOSSIBLE
     found = best_branching(gains)
     best, _ = brute_branching(gains)
     assert not cycles_of(found)
@@ -571,7 +571,7 @@ def test_the_tree_has_the_largest_conditional_information(seed):
     assert total == pytest.approx(sum(information) - min(information))
 
 
-def test_rules_hold_and_a_column_that_tells_nothing_stays_alone():
+def test_constraints_hold_and_an_uninformative_column_has_no_other_parent():
     rows = draw(3, n_rows=80)
     rows.nodes.codes[3] = 0
     free = search(rows, space([1, 2, 3]))

@@ -61,7 +61,7 @@ def test_the_prior_by_hand(sample):
     np.testing.assert_allclose(np.exp(fit_prior(sample, 0.5)), [2.5 / 6, 3.5 / 6])
 
 
-def test_a_node_without_the_class_says_nothing_about_it(sample):
+def test_a_node_without_the_class_as_parent_does_not_change_its_probability(sample):
     table = fit_table(sample, 2, (1,), 0.5)
     out = np.zeros((4, 2))
     table.add_log_likelihood(sample.rows.nodes.codes, out)
@@ -117,7 +117,7 @@ def test_damaged_tables_are_refused(sample):
             replace(network, tables=tables)._check_fitted()
     for mode in (-1, 99):
         coders = [replace(network.coders[0], mode=mode), network.coders[1]]
-        with pytest.raises(DamagedStateError, match="mode is none of its codes"):
+        with pytest.raises(DamagedStateError, match="mode is not one of its codes"):
             replace(network, coders=coders)._check_fitted()
 
 
@@ -132,7 +132,7 @@ def test_a_negative_code_reads_nothing_else(sample):
     np.testing.assert_array_equal(out, expected)
 
 
-def test_an_unseen_parent_says_nothing():
+def test_an_unseen_parent_category_gives_a_uniform_distribution():
     rng = np.random.default_rng(0)
     first, second = rng.integers(0, 2, 200), rng.integers(0, 2, 200)
     X = pd.DataFrame({"a": first, "b": second}).map("v{}".format)
@@ -196,10 +196,10 @@ def test_without_missing_values_both_ways_agree():
     np.testing.assert_allclose(network.predict_proba(extra)[:-1], with_mode, rtol=1e-12)
 
 
-def test_tables_in_between_respect_the_cap():
+def test_intermediate_tables_respect_the_cap():
     network, X = fit_chain(max_parents=4)
     network.max_entries = 5
-    with pytest.raises(EntryCapError, match="missing values takes a table of"):
+    with pytest.raises(EntryCapError, match="missing values needs a table of"):
         network.predict_proba(X[:3].assign(b=None, c=None, d=None))
     network.max_entries = 40
     few = network.predict_proba(X[:30].assign(b=None))
@@ -214,9 +214,9 @@ def with_missing(seed, n_rows=30, share=0.25):
     a = (y + rng.integers(0, 2, n_rows)) % 3
     columns = {"a": a, "b": (a + y) % 2, "c": rng.integers(0, 2, n_rows)}
     X = pd.DataFrame(columns).astype(object).astype(str)
-    gaps = rng.random(X.shape) < share
-    gaps[: len(X) // 3] = False
-    return X.mask(gaps), pd.Series(y, name="class")
+    missing = rng.random(X.shape) < share
+    missing[: len(X) // 3] = False
+    return X.mask(missing), pd.Series(y, name="class")
 
 
 def read(X, y, weights=None):
@@ -313,7 +313,7 @@ def test_rows_are_split_under_a_cap_and_one_row_may_be_too_much():
     parted = fit_expected(training, sample, 0.5, CHAIN)
     for one, other in zip(whole.tables, parted.tables, strict=True):
         np.testing.assert_allclose(one.log_table, other.log_table, atol=1e-12)
-    with pytest.raises(EntryCapError, match="missing values takes a table of 100 entries"):
+    with pytest.raises(EntryCapError, match="missing values needs a table of 100 entries"):
         _tables._check_size(100, 1, 10)
 
 
@@ -397,20 +397,20 @@ def test_the_temperature_comes_from_out_of_bag_rows():
     assert doubts[0] < 0.8 * doubts[1]
 
 
-def test_classes_of_one_row_are_no_obstacle():
+def test_classes_of_one_row_can_be_calibrated():
     X, y = load_iris(return_X_y=True)
     few = np.r_[0:20, 50:70, 100:101]
     for model in MODELS.values():
         assert np.isfinite(model.fit(X[few], y[few]).predict_log_proba(X)).all()
 
 
-def test_of_many_rows_fewer_folds_are_held_out(monkeypatch):
+def test_large_data_are_calibrated_on_fewer_folds(monkeypatch):
     X, y = load_iris(return_X_y=True)
-    held_out = {}
+    n_calibrated = {}
     for enough in (10**6, 60, 10):
-        monkeypatch.setattr(_base, "ENOUGH_ROWS", enough)
+        monkeypatch.setattr(_base, "CALIBRATION_ROWS", enough)
         network = BayesNetClassifier()
         training = read_training(network, X, y, None)
-        found = network._held_out(training, Structure.start(4, "naive"))
-        held_out[enough] = np.isfinite(found).all(axis=1).sum()
-    assert held_out == {10**6: 150, 60: 60, 10: 30}
+        found = network._out_of_fold_log_joint(training, Structure.start(4, "naive"))
+        n_calibrated[enough] = np.isfinite(found).all(axis=1).sum()
+    assert n_calibrated == {10**6: 150, 60: 60, 10: 30}

@@ -20,18 +20,18 @@ def table(tmp_path):
     return path
 
 
-def test_sentences_a_table_and_a_page(run, table, tmp_path):
+def test_audit_summary_table_and_page(run, table, tmp_path):
     result = run(
         "audit", table, "--target", "outcome", "--source", "site", "-m", "logistic", "--jobs", 1,
         "--report", "audit.html",
     )  # fmt: skip
     assert result.exit_code == 0
     assert "logistic regression, 3 sources" in result.output
-    assert "On a new source expect an error of 0." in result.output
+    assert "Expected error at a new source: 0." in result.output
     assert "north" in result.output
-    assert "Slope and offset: what would calibrate the log odds then." in result.output
+    assert "LSO: leave-source-out validation." in result.output
     page = (tmp_path / "audit.html").read_text(encoding="utf-8")
-    assert "Errors by source" in page
+    assert "Leave-source-out error by source" in page
 
 
 def test_json(run, table):

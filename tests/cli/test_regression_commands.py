@@ -156,7 +156,7 @@ def test_an_invalid_study_is_refused(run, tmp_path, text, problem):
         (["compare", "homes.csv", "-t", "price", "-m", "logistic"], "'logistic' is for class"),
         (["compare", "homes.csv", "-t", "price", "--measure", "auc"], "is not for regression"),
         (["audit", "homes.csv", "-t", "price", "--source", "site"],
-         "An audit is of classes, and 'price' holds numbers"),
+         "An audit needs a classification target, and 'price' is numeric"),
     ],
 )  # fmt: skip
 def test_invalid_options_end_in_one_sentence(run, homes, arguments, problem):

@@ -1,3 +1,4 @@
+from collections import Counter
 from dataclasses import replace
 from datetime import date
 
@@ -80,6 +81,17 @@ def test_every_file_at_hand_is_what_it_is(shared, folder):
         expected = "regression" if folder == "regression" else "classification"
         assert (path.stem, found.task.name) == (path.stem, expected)
         assert load_dataset(path.stem, path.parent).task is found.task
+
+
+def test_the_bundled_table_with_sources(tmp_path):
+    penguins = open_dataset("penguins", source_column="island", drop=["year"])
+    assert (penguins.name, penguins.target, penguins.origin) == ("penguins", "sex", "ensemblage")
+    assert penguins.X.shape == (333, 5)
+    assert dict(Counter(penguins.sources)) == {"Biscoe": 163, "Dream": 123, "Torgersen": 47}
+    assert set(open_dataset("penguins", "species").classes) == {"Adelie", "Chinstrap", "Gentoo"}
+    assert load_dataset("penguins").X.shape == (333, 7)
+    (tmp_path / "penguins.csv").write_text("a,class\n1,x\n2,y\n", encoding="utf-8")
+    assert load_dataset("penguins", tmp_path).X.shape == (2, 1)
 
 
 def test_bundled_datasets_are_what_they_are():

@@ -24,7 +24,7 @@ from ensemblage.inner._bayes_net import common_column, common_cuts, draw_bag
 
 
 @pytest.mark.slow
-def test_pooled_tables_beat_the_plain_network(shared):
+def test_pooled_tables_are_more_accurate_than_the_plain_network(shared):
     from sklearn.model_selection import StratifiedKFold
 
     from bayes.uci import load
@@ -44,7 +44,7 @@ def test_pooled_tables_beat_the_plain_network(shared):
     assert np.mean(gains) > 0.01
 
 
-def test_pooled_tables_are_one_proper_network():
+def test_pooled_tables_are_one_valid_network():
     X, y = load_iris(return_X_y=True, as_frame=True)
     network = InnerBayesNetClassifier(n_views=10, random_state=0).fit(X, y)
     for table in network.tables_.values():
@@ -57,7 +57,7 @@ def test_pooled_tables_are_one_proper_network():
 
 
 def test_pooled_tables_of_categories_are_the_geometric_mean():
-    """Without numbers all bags share one grid: the pool is the normalised mean of logs."""
+    """Without numeric columns all bootstraps have the same categories."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": rng.choice(["a", "b", "c"], 40)})
     y = rng.integers(0, 2, 40)
@@ -84,11 +84,11 @@ def test_bins_are_merged_when_a_table_would_grow_too_large(monkeypatch):
     assert network.score(X, y) > 0.95
 
 
-def test_bags_are_cut_alone_and_put_on_one_grid():
+def test_bootstraps_are_discretised_separately_and_put_on_one_grid():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 200).astype(np.int32)
-    numbers = rng.normal(size=200) + 3 * labels
-    columns = [Column("x", numbers), Column("w", values=rng.choice(["a", "b"], 200).tolist())]
+    values = rng.normal(size=200) + 3 * labels
+    columns = [Column("x", values), Column("w", values=rng.choice(["a", "b"], 200).tolist())]
     training = Training(columns, "class", np.array([0, 1]), labels, np.ones(200))
     bags = [draw_bag(training, "mdlp", 10**6, seed) for seed in range(3)]
     assert [bag.weights.sum() for bag in bags] == [200, 200, 200]
@@ -98,22 +98,22 @@ def test_bags_are_cut_alone_and_put_on_one_grid():
     assert list(cuts) == [1]
     np.testing.assert_array_equal(cuts[1], np.unique([bag.coders[0].cuts for bag in bags]))
     common = common_column(0, training, plain.coders[0], cuts[1], bags)
-    words = common_column(1, training, plain.coders[1], None, bags)
-    assert words.coder is plain.coders[1]
-    bins = np.searchsorted(cuts[1], numbers)
+    categorical = common_column(1, training, plain.coders[1], None, bags)
+    assert categorical.coder is plain.coders[1]
+    bins = np.searchsorted(cuts[1], values)
     expected = np.bincount(bins, minlength=len(cuts[1]) + 1) + 0.5 / (len(cuts[1]) + 1)
     np.testing.assert_array_equal(common.weights, expected)
     narrow = common_cuts(bags, structure, 2 * 2)
     assert len(narrow[1]) == 1
     assert common.shares == [None] * 3
     merged = common_column(0, training, plain.coders[0], narrow[1], bags)
-    (cut,), bins = narrow[1], np.searchsorted(bags[0].coders[0].cuts, numbers)
+    (cut,), bins = narrow[1], np.searchsorted(bags[0].coders[0].cuts, values)
     middles = [
-        np.sort(side)[len(side) // 2] for side in (numbers[numbers <= cut], numbers[numbers > cut])
+        np.sort(side)[len(side) // 2] for side in (values[values <= cut], values[values > cut])
     ]
     assert merged.bag_codes[0].tolist() == np.searchsorted(bags[0].coders[0].cuts, middles).tolist()
     for v, shares in enumerate(merged.shares[0] if merged.shares[0] is not None else []):
-        above = np.mean(numbers[bins == v] > cut)
+        above = np.mean(values[bins == v] > cut)
         np.testing.assert_allclose(shares, [1 - above, above], atol=0.05)
 
 
@@ -188,7 +188,7 @@ def test_more_than_all_rows_needs_replacement():
     InnerBayesNetClassifier(2, view_size=1.5, replace=True).fit(X, y)
 
 
-def test_a_fit_that_failed_leaves_nothing_to_the_next():
+def test_a_failed_fit_does_not_affect_the_next():
     """Bootstraps of a fit that ended in the search must not be pooled by a later one."""
     X, y = load_iris(return_X_y=True)
 

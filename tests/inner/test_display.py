@@ -30,9 +30,9 @@ def test_a_fitted_tree_is_drawn_with_its_leaves():
     assert len([text for text in display.text_ if "rows" in text.get_text()]) == len(
         tree.tree_.left
     )
-    numbers = InnerTreeRegressor(max_leaf_nodes=4, random_state=0)
-    numbers.fit(*load_diabetes(return_X_y=True))
-    assert TreeDisplay.from_estimator(numbers, ax=plt.gca()).ax_ is plt.gca()
+    regressor = InnerTreeRegressor(max_leaf_nodes=4, random_state=0)
+    regressor.fit(*load_diabetes(return_X_y=True))
+    assert TreeDisplay.from_estimator(regressor, ax=plt.gca()).ax_ is plt.gca()
 
 
 @pytest.mark.parametrize("leaves", [16, 64])
@@ -70,7 +70,7 @@ def test_prototypes_of_an_estimator_carry_names_sizes_and_values():
     np.testing.assert_allclose(display.image_.get_array(), steps)
 
 
-def test_means_are_drawn_when_there_are_no_prototypes_and_constants_do_no_harm():
+def test_means_are_drawn_without_prototypes_also_of_constant_features():
     X = np.column_stack([np.arange(6.0), np.ones(6)])
     _, ax = plt.subplots()
     display = PrototypeDisplay.from_predictions(X, [0, 0, 0, 1, 1, 1], ax=ax)
@@ -79,7 +79,7 @@ def test_means_are_drawn_when_there_are_no_prototypes_and_constants_do_no_harm()
     assert np.isfinite(display.image_.get_array()).all()
 
 
-def test_too_many_numbers_are_left_out():
+def test_values_of_many_prototypes_are_not_written():
     X = np.random.default_rng(0).normal(size=(20, 150))
     display = PrototypeDisplay.from_predictions(X, np.arange(20) % 2)
     assert not display.ax_.texts

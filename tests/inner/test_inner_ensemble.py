@@ -51,12 +51,12 @@ def test_a_count_is_taken_as_it_is():
 
 
 @pytest.mark.parametrize("view_size", [0, -0.5, "half", True])
-def test_a_size_that_is_none_is_named(view_size):
+def test_an_invalid_view_size_is_named(view_size):
     with pytest.raises(ValueError, match="view_size must be"):
         draw_views(10, [0], view_size=view_size)
 
 
-def test_more_than_there_is_needs_replacement():
+def test_views_larger_than_the_data_need_replacement():
     with pytest.raises(ValueError, match="asks for 15 of 10 items"):
         draw_views(10, [0], view_size=1.5)
     assert draw_views(10, [0], view_size=1.5, replace=True).sum() == 15
@@ -192,13 +192,13 @@ def test_a_feature_that_is_constant_on_a_view_scores_lowest_there():
     assert scores[1] <= scores[0]
 
 
-def test_votes_count_who_came_first():
+def test_votes_count_the_highest_scores():
     X, y = load_wine(return_X_y=True)
     votes = inner_score(f_classif, n_views=20, combine="vote")(X, y)
     assert votes.sum() == 20
 
 
-def test_what_is_no_function_is_named():
+def test_score_func_must_be_callable():
     with pytest.raises(TypeError, match="score_func must be a function"):
         inner_score("f_classif")
     with pytest.raises(ValueError, match="combine must be one of"):

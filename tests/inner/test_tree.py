@@ -72,12 +72,12 @@ def test_contributions_add_up_to_the_prediction(estimator, load):
         assert sum(path.leaves.values()) == pytest.approx(1.0)
 
 
-def test_the_answer_to_a_category_is_yes_on_the_right():
+def test_a_category_is_on_the_right_side():
     values = np.array([[0.5, 0.5], [0.9, 0.1], [0.1, 0.9]])
     tree = FittedTree(*stump([0.5, 0.5]), values, np.ones(3))
     names = TreeNames(["thal = normal"], ["a", "b"], ["normal"])
     (step,) = follow_row(tree, np.array([1.0], dtype=np.float32), names).steps
-    assert (step.question, step.left, step.yes) == ("thal is normal", 0.0, 1.0)
+    assert (step.condition, step.left, step.yes) == ("thal is normal", 0.0, 1.0)
 
 
 def test_one_row_at_a_time():
@@ -96,13 +96,13 @@ def test_text_by_hand():
     ]
 
 
-def test_numbers_and_hard_thresholds():
+def test_text_of_a_regression_tree_with_hard_thresholds():
     tree = FittedTree(*stump([2.45]), np.array([[0.0], [12345.6], [2.0]]), WEIGHTS)
     lines = as_text(tree, TreeNames(["age"], [])).splitlines()
     assert lines[:2] == ["age <= 2.45   [90 rows]", "├─ yes: 12346   [5.5 rows]"]
 
 
-def test_thresholds_have_digits_enough():
+def test_thresholds_have_enough_digits_to_differ():
     assert distinct_texts(1.00001, 1.0, 1.00002) == ("1.00001", "1", "1.00002")
     assert distinct_texts(2.0, 2.0, 2.0) == ("2", "2", "2")
 
@@ -118,7 +118,7 @@ def test_dot_escapes_names():
     assert text.count("ellipse") == 2
 
 
-def test_categories_are_asked_for_by_name():
+def test_splits_on_categories_show_their_names():
     """One is right of the threshold, and it is the answer yes."""
     tree = FittedTree(*stump([0.5, 0.5]), VALUES, WEIGHTS)
     names = TreeNames(["thal = normal"], ["a", "b"], ["normal"])
@@ -133,7 +133,7 @@ def test_categories_are_asked_for_by_name():
     assert (yes.side, yes.shares) == ("yes", (0.25, 0.75))
 
 
-def test_a_number_whose_name_looks_like_a_category_is_a_number():
+def test_a_numeric_column_named_like_a_category_stays_numeric():
     tree = FittedTree(*stump([0.5, 0.5]), VALUES, WEIGHTS)
     assert as_text(tree, TreeNames(["thal = normal"], ["a", "b"])).startswith(
         "thal = normal <= 0.5"
@@ -157,9 +157,9 @@ def test_a_notebook_shows_the_drawing_of_a_fitted_tree(kind, load):
     tree = kind(max_leaf_nodes=3, n_views=3, random_state=0)
     assert "ensemblage-tree" not in tree._repr_html_()
     tree.fit(*load(return_X_y=True))
-    for told in (tree._repr_mimebundle_()["text/html"], tree._repr_html_()):
-        assert told.endswith(tree.to_html())
-        assert told.count("<style>.ensemblage-tree") == 1
+    for html in (tree._repr_mimebundle_()["text/html"], tree._repr_html_()):
+        assert html.endswith(tree.to_html())
+        assert html.count("<style>.ensemblage-tree") == 1
     assert tree.to_html().count("<g>") == len(tree.tree_.left)
 
 
@@ -192,7 +192,7 @@ def test_without_window_and_shrinkage_it_is_scikit_learns_tree_bit_for_bit(leave
     assert (ours.predict(X) == theirs.predict(X)).all()
 
 
-def test_numbers_without_window_and_shrinkage_are_scikit_learns_too():
+def test_regression_without_window_and_shrinkage_is_scikit_learns_tree():
     X, y = load_diabetes(return_X_y=True)  # whole numbers, so that sums have no rounding
     ours = InnerTreeRegressor(window=0, shrinkage=0, random_state=1).fit(X, y)
     theirs = DecisionTreeRegressor(
@@ -236,7 +236,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_jobs(kind):
     assert one.cv_loss_ == two.cv_loss_
 
 
-def test_rows_without_weight_are_not_there():
+def test_rows_without_weight_are_ignored():
     X, y = load_iris(return_X_y=True)
     weights = np.ones(150)
     weights[::3] = 0
@@ -261,7 +261,7 @@ def test_rows_of_a_group_stay_together():
         apart.fit(X, y, groups=np.zeros(200))
 
 
-def test_missing_values_go_the_way_that_was_learned():
+def test_missing_values_go_to_the_learned_side():
     X = np.r_[np.linspace(0, 1, 40), np.full(20, np.nan)][:, None]
     y = np.r_[np.zeros(20), np.ones(20), np.zeros(20)]
     tree = InnerTreeClassifier(random_state=0).fit(X, y)
@@ -285,7 +285,7 @@ def test_columns_of_data_frames_are_named():
         assert tree.explain(frame[:1]).steps[0].column.startswith("petal")
 
 
-def test_categories_become_zeros_and_ones_and_missing_values_stay():
+def test_categories_are_one_hot_encoded_and_missing_values_stay():
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame(
@@ -307,8 +307,8 @@ def test_one_row_per_class_leaves_no_folds():
     assert tree.predict([[0.0], [1.0]]).tolist() == ["a", "b"]
 
 
-def test_poisson_trees_refuse_numbers_below_zero():
-    with pytest.raises(ValueError, match="the least is -1"):
+def test_poisson_trees_refuse_negative_targets():
+    with pytest.raises(ValueError, match="its minimum is -1"):
         InnerTreeRegressor(criterion="poisson").fit([[0.0], [1.0]], [-1.0, 2.0])
     X, y = load_diabetes(return_X_y=True)
     assert InnerTreeRegressor(criterion="poisson", random_state=0).fit(X, y).score(X, y) > 0.3
@@ -330,12 +330,12 @@ def test_sizes_and_importances():
 @pytest.mark.parametrize("name", AWKWARD)
 @pytest.mark.parametrize("leaves", [2, None, 10**6])
 @pytest.mark.parametrize("kind", [InnerTreeClassifier, InnerTreeRegressor])
-def test_awkward_rows_have_finite_answers(kind, leaves, name):
+def test_degenerate_rows_have_finite_predictions(kind, leaves, name):
     X = AWKWARD[name]
     y = np.arange(len(X)) % 2 if kind is InnerTreeClassifier else np.sqrt(np.arange(len(X)))
     tree = kind(n_views=3, max_leaf_nodes=leaves, cv=2, random_state=0).fit(X, y)
-    told = tree.predict_proba(X) if kind is InnerTreeClassifier else tree.predict(X)
-    assert np.isfinite(told).all()
+    predicted = tree.predict_proba(X) if kind is InnerTreeClassifier else tree.predict(X)
+    assert np.isfinite(predicted).all()
     assert np.isfinite(tree.tree_.thresholds).all()
     assert np.isfinite(tree.feature_importances_).all()
     n_different = len(np.unique(np.nan_to_num(X.astype(np.float32)), axis=0))
@@ -350,7 +350,7 @@ def test_one_class_is_certain():
 
 
 @pytest.mark.parametrize("huge", [1e39, 1e300])
-def test_values_that_trees_cannot_hold_are_refused_without_a_warning(huge):
+def test_values_beyond_float32_are_refused_without_a_warning(huge):
     tree = InnerTreeClassifier(n_views=3, random_state=0).fit(ROWS, ROWS[:, 0] > 0)
     with pytest.raises(ValueError, match="too large for dtype"):
         tree.predict(ROWS * huge)
@@ -359,7 +359,7 @@ def test_values_that_trees_cannot_hold_are_refused_without_a_warning(huge):
 
 
 @pytest.mark.parametrize("scale", [1e150, 1e300])
-def test_numbers_whose_squares_cannot_be_summed_are_refused(scale):
-    with pytest.raises(ValueError, match=r"`y` holds numbers as large as .* Divide all"):
+def test_targets_whose_squares_overflow_are_refused(scale):
+    with pytest.raises(ValueError, match=r"`y` has absolute values up to .* Divide"):
         InnerTreeRegressor().fit(ROWS, ROWS[:, 0] * scale)
     assert np.isfinite(InnerTreeRegressor().fit(ROWS, ROWS[:, 0] * 1e69).predict(ROWS)).all()

@@ -89,7 +89,7 @@ def test_the_svg_of_a_stump():
     assert next(root.iter("text")).text == "age ≤ 123.5"
 
 
-def test_leaves_of_numbers_have_a_mark():
+def test_leaves_of_regression_trees_have_a_mark():
     leaf = TreeNode(0, "", ("12.5", ""), "3 rows", is_leaf=True)
     root = parsed(tree_svg(draw_tree([leaf], 300)))
     assert [each.attrib["class"] for each in root.iter("rect")] == ["leaf"]

@@ -53,8 +53,8 @@ def test_pruning_is_scikit_learns(rows, alpha):
     theirs = DecisionTreeClassifier(random_state=3, ccp_alpha=alpha).fit(rows.X, rows.y).tree_
     assert (ours.left >= 0).sum() == (theirs.children_left >= 0).sum()
     # which row ends where: a value of its own for each leaf
-    numbers = np.arange(float(len(ours.left)))[:, None]
-    leaves = predict_soft(ours, rows.X, numbers).ravel()
+    indices = np.arange(float(len(ours.left)))[:, None]
+    leaves = predict_soft(ours, rows.X, indices).ravel()
     pairs = set(zip(leaves, theirs.apply(rows.X), strict=True))
     assert len(pairs) == theirs.n_leaves
 
@@ -65,7 +65,7 @@ def test_limits_hold(rows):
     assert (tree.thresholds[tree.left < 0] == 0).all()
 
 
-def test_numbers_are_grown_too():
+def test_regression_trees_are_grown():
     X, y = load_diabetes(return_X_y=True)
     rows = TreeRows(X.astype(np.float32), targets(y))
     tree, ccp_alphas = growing("squared_error", 4).grow(rows, seed=0)
@@ -73,7 +73,7 @@ def test_numbers_are_grown_too():
     assert ccp_alphas[0] == ccp_alphas.max() > 0
 
 
-def test_some_of_the_rows(rows):
+def test_take_selects_rows(rows):
     some = rows.take(np.array([2, 5]))
     assert some.X.tolist() == rows.X[[2, 5]].tolist()
     assert some.y.tolist() == rows.y[[2, 5]].tolist()
@@ -111,15 +111,15 @@ def test_predictions_sizes_and_importances(tree):
     ("changes", "what"),
     [
         ({"left": np.array([1, -1])}, "shape"),
-        ({"left": np.array([0, -1, -1])}, "not one parent"),
-        ({"left": np.array([2, -1, -1])}, "not one parent"),
-        ({"left": np.array([7, -1, -1])}, "not one parent"),
-        ({"left": np.array([-1, -1, -1])}, "not whole"),
+        ({"left": np.array([0, -1, -1])}, "exactly one parent"),
+        ({"left": np.array([2, -1, -1])}, "exactly one parent"),
+        ({"left": np.array([7, -1, -1])}, "exactly one parent"),
+        ({"left": np.array([-1, -1, -1])}, "incomplete"),
         ({"left": np.array([1.0, -1, -1])}, "no array of integer"),
         ({"right": np.array([-5, -1, -1])}, "below"),
-        ({"feature": np.array([-1, -1, -1])}, "not whole"),
+        ({"feature": np.array([-1, -1, -1])}, "incomplete"),
         ({"missing_left": np.array([0, 0, 0])}, "truth"),
-        ({"thresholds": np.array([[2.0, 1.0], [0, 0], [0, 0]])}, "ascend"),
+        ({"thresholds": np.array([[2.0, 1.0], [0, 0], [0, 0]])}, "not sorted"),
         ({"thresholds": np.array([[np.nan, 1.0], [0, 0], [0, 0]])}, "finite"),
         ({"thresholds": np.zeros((3, 0))}, "no nodes"),
         ({"values": np.zeros((2, 2))}, "shape"),
@@ -141,7 +141,7 @@ def test_loops_are_refused():
         tree._check_fitted()
 
 
-def test_what_cannot_be_learned_is_a_root_with_its_alpha():
+def test_an_uninformative_table_gives_a_root_with_its_alpha():
     X, _, rng = drawn_rows(0, n_rows=100)
     y = rng.integers(0, 2, size=100)
     rows = TreeRows(X, targets(y, n_classes=2))
@@ -200,7 +200,7 @@ def test_weights_are_copies():
     assert one.thresholds.tolist() == other.thresholds.tolist()
 
 
-def test_the_votes_of_an_inner_ensemble_are_the_roots_thresholds():
+def test_an_inner_ensemble_chooses_the_roots_thresholds():
     X, y, _ = drawn_rows(1)
     tree, _, _ = grown(X, y, 2)
     rows = TreeRows(X, targets(y, n_classes=3))
@@ -234,7 +234,7 @@ def test_a_split_on_missing_values_alone_stays():
 
 
 @pytest.mark.parametrize("criterion", ["gini", "squared_error"])
-def test_rows_without_weight_are_not_there(criterion):
+def test_rows_without_weight_are_ignored(criterion):
     X, y, rng = drawn_rows(3, n_rows=90)
     weights = rng.gamma(2.0, size=90)
     some = np.sort(rng.permutation(90)[:60])
@@ -293,6 +293,6 @@ def test_no_shrinkage_leaves_means_as_they_are(drawn):
     assert weights[leaf] == shares.sum()
 
 
-def test_the_median_is_the_way_of_half_of_the_views():
+def test_the_hard_threshold_is_the_median():
     assert harden(stump([1.0, 2.0, 3.0, 4.0])).thresholds[0].tolist() == [3.0]
     assert harden(stump([1.0, 2.0, 3.0])).thresholds[0].tolist() == [2.0]

@@ -38,12 +38,12 @@ X = np.array([[0.0], [1.0], [1.5], [5.0], [np.nan]], dtype=np.float32)
 STRENGTHS = np.array([0.0, 3.0])
 
 
-def numbers(*values):
+def float32(*values):
     return np.array(values, dtype=np.float32)
 
 
 def test_cuts_by_hand():
-    x = numbers(1, 2, 2, 4, 8, 9, np.nan, 10)
+    x = float32(1, 2, 2, 4, 8, 9, np.nan, 10)
     # seven known rows, four of them below 5: ranks 4 +- 1.75 are those of 4 | 8 and 8 | 9
     cuts, own = candidate_cuts(x, np.ones(8), own=5.0, window=0.25)
     assert cuts.tolist() == [3.0, 5.0, 8.5]
@@ -51,18 +51,18 @@ def test_cuts_by_hand():
 
 
 def test_no_window_leaves_the_trees_own_cut():
-    cuts, _ = candidate_cuts(numbers(1, 2, 3), np.ones(3), own=1.5, window=0.0)
+    cuts, _ = candidate_cuts(float32(1, 2, 3), np.ones(3), own=1.5, window=0.0)
     assert cuts.tolist() == [1.5]
 
 
-def test_values_that_scikit_learn_takes_for_equal_are_not_cut_apart():
-    cuts, _ = candidate_cuts(numbers(0, 1e-8, 1, 2), np.ones(4), own=0.5, window=1.0)
+def test_values_that_scikit_learn_treats_as_equal_are_not_separated():
+    cuts, _ = candidate_cuts(float32(0, 1e-8, 1, 2), np.ones(4), own=0.5, window=1.0)
     assert cuts.tolist() == [0.5, 1.5]
 
 
 @pytest.mark.parametrize("x", [[], [np.nan, np.nan], [3.0]])
-def test_where_nothing_can_be_cut(x):
-    cuts, _ = candidate_cuts(numbers(*x), np.ones(len(x)), own=2.0, window=0.5)
+def test_no_cut_of_a_constant_or_missing_column(x):
+    cuts, _ = candidate_cuts(float32(*x), np.ones(len(x)), own=2.0, window=0.5)
     assert cuts.tolist() == [2.0]
 
 
@@ -103,10 +103,10 @@ def test_rows_of_one_weight_are_ranked_as_rows_of_any(seed, window):
 
 
 @given(st.integers(0, 10_000), st.integers(1, 255))
-def test_bins_are_places_among_the_cuts(seed, n_cuts):
+def test_bins_count_the_cuts_below(seed, n_cuts):
     rng = np.random.default_rng(seed)
     cuts = np.unique(rng.integers(-99, 99, size=n_cuts) / 2)
-    x = numbers(*rng.integers(-50, 50, size=40), -np.inf, np.inf)
+    x = float32(*rng.integers(-50, 50, size=40), -np.inf, np.inf)
     assert bins_of(x, cuts, True).tolist() == np.searchsorted(cuts, x).tolist()
 
 
@@ -120,7 +120,7 @@ def test_draws_are_counted_up_to_a_byte():
 
 def test_bins_by_hand():
     cuts = np.array([1.0, 2.0])
-    x = numbers(0, 1, 1.5, 2, 3, np.nan)
+    x = float32(0, 1, 1.5, 2, 3, np.nan)
     for kernel in (bins_of, bins_of.python):
         assert kernel(x, cuts, True).tolist() == [0, 0, 1, 1, 2, 0]
         assert kernel(x, cuts, False).tolist() == [0, 0, 1, 1, 2, 2]
@@ -298,7 +298,7 @@ def test_an_empty_node_has_its_parents_mean():
     assert weights.tolist() == [4, 4, 0]
 
 
-def test_what_cannot_be_costs_much_but_not_infinitely():
+def test_the_log_loss_is_bounded():
     tree = stump([1.0])
     changes = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
     paths = changes, np.ones((3, 1)), np.array([0, 1, 1]), 2
@@ -332,11 +332,11 @@ def test_equals_the_slow_walk_over_pruned_trees(n_classes, seed):
             total = 0.0
             for x, label, weight in zip(X.astype(float), y, rows.weights, strict=True):
                 shares = memberships(listed, tree.thresholds, x)
-                told = predict(listed, means, weights, strength, pruned, shares)
+                predicted = predict(listed, means, weights, strength, pruned, shares)
                 if n_classes:
-                    total -= weight * np.log(max(told[label], np.finfo(float).eps))
+                    total -= weight * np.log(max(predicted[label], np.finfo(float).eps))
                 else:
-                    total += weight * (told[0] - label) ** 2
+                    total += weight * (predicted[0] - label) ** 2
             assert losses[step, s] == pytest.approx(total, rel=1e-9)
 
 

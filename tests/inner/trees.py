@@ -38,8 +38,8 @@ def drawn_rows(seed, n_rows=40, n_classes=3, missing=0.1):
 
 def grown(X, y, leaves, criterion="gini", weights=None):
     """Grow scikit-learn's tree, as arrays with one threshold each and as a list."""
-    numbers = criterion in {"squared_error", "poisson"}
-    kind = DecisionTreeRegressor if numbers else DecisionTreeClassifier
+    is_regression = criterion in {"squared_error", "poisson"}
+    kind = DecisionTreeRegressor if is_regression else DecisionTreeClassifier
     estimator = kind(criterion=criterion, max_leaf_nodes=leaves, random_state=0)
     found = estimator.fit(X, y, sample_weight=weights).tree_
     inner = found.children_left >= 0

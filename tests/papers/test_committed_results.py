@@ -87,7 +87,7 @@ def test_one_start_is_clustered_as_in_the_cells_of_the_page(method):
         ("iris", "plain", "plain network"),
         ("labor", "plain", "plain network"),
         ("iris", "default", "default network (ours)"),
-        pytest.param("iris", "crowd", "pooled tables (ours)", marks=pytest.mark.slow),
+        pytest.param("iris", "pooled", "pooled tables (ours)", marks=pytest.mark.slow),
         pytest.param("iris", "bagging", "bagging, all sizes", marks=pytest.mark.slow),
         pytest.param("iris", "inner", "inner, all settings", marks=pytest.mark.slow),
         pytest.param("iris", "nested", "inner, nested choice", marks=pytest.mark.slow),

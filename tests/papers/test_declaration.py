@@ -50,7 +50,7 @@ CHEAP = {
     "joint-figure2": ({"variant": "literal"}, {"variant": "selector"}),
     "joint-table2": ({"dataset": "segment"}, {"dataset": "abalone"}),
     "inner-table1": ({"method": "plain"}, {"method": "inner"}),
-    "inner-figure2": ({"method": "inner"}, {"method": "crowd"}),
+    "inner-figure2": ({"method": "inner"}, {"method": "pooled"}),
     "inner-table2": ({"method": "kmeans"}, {"method": "inner"}),
     "inner-table3": ({"method": "consensus"}, {"method": "inner"}),
     "inner-noise": ({"method": "kmeans"}, {"method": "linkage"}),

@@ -1,4 +1,4 @@
-"""A tree whose thresholds a crowd places, written out plainly and slowly.
+"""Inner trees, written out plainly and slowly.
 
 A tree is a list of nodes: ``None`` for a leaf, else ``(feature, cut, missing_left, left, right)``.
 ``draws[e][i]`` says how often view e drew row i. Weights and draws of a row multiply.

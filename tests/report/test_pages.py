@@ -14,7 +14,7 @@ from ensemblage.studies import AuditDocument, ClusteringDocument, Prototype
 
 
 def source(name, error, inverted=False):
-    figures = (
+    estimates = (
         0.1,
         0.3,
         error,
@@ -32,15 +32,16 @@ def source(name, error, inverted=False):
         -0.1,
         0.85,
     )
-    return AuditedSource(name, 10, *figures, inverted=inverted)
+    return AuditedSource(name, 10, *estimates, inverted=inverted)
 
 
 AUDIT = SourceAudit(
     sources=(source("north", 0.2), source("south", 0.7, inverted=True)), reference_class=1,
-    error=0.1, log_loss=0.3, new_error=0.45, new_error_low=0.1, new_error_high=0.8,
-    new_log_loss=0.5, error_upper_90=0.9, source_accuracy=0.9,
+    cv_error=0.1, cv_log_loss=0.3, leave_source_out_error=0.45,
+    leave_source_out_error_ci_low=0.1, leave_source_out_error_ci_high=0.8,
+    leave_source_out_log_loss=0.5, prediction_limit=0.9, source_accuracy=0.9,
     source_majority_rate=0.5, column_shifts=(ColumnShift("age", 0.7, "north", "61", "40"),),
-    worst="south", recommendation="check its labels and codes before anything else.",
+    worst_source="south", recommendation="Check its labels and codes first.",
 )  # fmt: skip
 
 
@@ -50,16 +51,16 @@ DOCUMENT = AuditDocument(
 )  # fmt: skip
 
 
-def test_the_worst_source_comes_first_and_suspects_stand_out():
+def test_the_largest_error_is_first_and_inverted_sources_are_marked():
     page = audit_page(DOCUMENT)
-    errors, offsets, table, shifts = (section.blocks[0] for section in page.sections)
+    errors, intercepts, table, shifts = (section.blocks[0] for section in page.sections)
     assert isinstance(errors, BarsBlock)
     assert [(bar.label, bar.value, bar.reference) for bar in errors.bars] == [
         ("south", 0.7, 0.1), ("north", 0.2, 0.1),
     ]  # fmt: skip
     assert [bar.strong for bar in errors.bars] == [True, False]
-    assert offsets.signed
-    assert offsets.bars[0].error == 0.4
+    assert intercepts.signed
+    assert intercepts.bars[0].error == 0.4
     assert [round(bar.error, 2) for bar in errors.bars] == [0.15, 0.15]
     fan = page.sections[1].blocks[1]
     assert isinstance(fan, FigureBlock)
@@ -68,17 +69,17 @@ def test_the_worst_source_comes_first_and_suspects_stand_out():
     assert [field.text for field in shifts.rows[0]] == ["age", "0.70", "north", "61", "40"]
 
 
-def test_too_few_sources_have_no_bound_on_the_page():
+def test_no_prediction_limit_with_too_few_sources():
     assert "90 % prediction limit" in audit_page(DOCUMENT).facts
-    unbounded = replace(DOCUMENT, audit=dataclass_replace(AUDIT, error_upper_90=1.0))
+    unbounded = replace(DOCUMENT, audit=dataclass_replace(AUDIT, prediction_limit=1.0))
     assert "90 % prediction limit" not in audit_page(unbounded).facts
 
 
-def test_it_begins_with_what_matters():
+def test_an_audit_page_begins_with_the_summary():
     page = audit_page(DOCUMENT)
-    assert page.title == "Sources of sites.csv"
-    assert page.summary[0].startswith("On a new source expect an error of 0.450")
-    assert "Look at south first" in page.summary[1]
+    assert page.title == "Source audit: sites.csv"
+    assert page.summary[0].startswith("Expected error at a new source: 0.450")
+    assert "Check south first" in page.summary[1]
 
 
 def test_prototypes_of_words_are_not_drawn():
@@ -175,6 +176,6 @@ def test_a_row_stands_before_the_model():
 
 def test_any_result_is_rendered():
     pytest.importorskip("jinja2")
-    assert "Sources of sites.csv" in render(DOCUMENT)
+    assert "Source audit: sites.csv" in render(DOCUMENT)
     assert "Clusters of things.csv" in render(CLUSTERING, name="things.csv")
     assert "Model report: m.skops" in render(EXPLAINED, name="m.skops")

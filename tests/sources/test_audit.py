@@ -47,24 +47,24 @@ NORTH = AuditedSource(
 )  # fmt: skip
 
 
-def test_numbers_that_one_source_has_of_its_own():
-    numbers = RNG.normal(size=300) + 5 * (SOURCES == 1)
-    found = column_shift(Column("age", numbers), SOURCES, NAMES)
+def test_numeric_column_shifted_in_one_source():
+    values = RNG.normal(size=300) + 5 * (SOURCES == 1)
+    found = column_shift(Column("age", values), SOURCES, NAMES)
     assert found.source == "b"
     assert found.strength > 0.7
     assert float(found.in_source) == pytest.approx(5, abs=0.5)
     assert float(found.in_others) == pytest.approx(0, abs=0.5)
 
 
-def test_numbers_and_words_that_are_alike_everywhere():
-    numbers = column_shift(Column("age", RNG.normal(size=300)), SOURCES, NAMES)
-    words = Column("job", values=RNG.choice(["x", "y", None], 300).tolist())
-    assert numbers.strength < 0.15
-    assert column_shift(words, SOURCES, NAMES).strength < 0.15
+def test_columns_with_the_same_distribution_in_all_sources():
+    numeric = column_shift(Column("age", RNG.normal(size=300)), SOURCES, NAMES)
+    categorical = Column("job", values=RNG.choice(["x", "y", None], 300).tolist())
+    assert numeric.strength < 0.15
+    assert column_shift(categorical, SOURCES, NAMES).strength < 0.15
 
 
-def test_words_by_hand():
-    """In c all rows have y, elsewhere half of them: expected are 100/3 of x and 200/3 of y."""
+def test_categorical_column_by_hand():
+    """In c all rows have y, in the other sources half: expected are 100/3 of x and 200/3 of y."""
     values = ["x", "y"] * 100 + ["y"] * 100
     found = column_shift(Column("job", values=values), SOURCES, NAMES)
     assert (found.source, found.in_source, found.in_others) == ("c", "y 100%", "y 50%")
@@ -73,9 +73,9 @@ def test_words_by_hand():
     assert found.strength == pytest.approx(np.sqrt(corrected))
 
 
-def test_equal_medians_are_told_by_their_means():
-    numbers = np.where((SOURCES == 0) & (np.arange(300) % 4 == 0), 1.0, 0.0)
-    found = column_shift(Column("paid", numbers), SOURCES, NAMES)
+def test_means_are_shown_if_medians_are_equal():
+    values = np.where((SOURCES == 0) & (np.arange(300) % 4 == 0), 1.0, 0.0)
+    found = column_shift(Column("paid", values), SOURCES, NAMES)
     assert (found.in_source, found.in_others) == ("mean 0.25", "mean 0")
 
 
@@ -106,7 +106,7 @@ def test_sources_are_left_out_whole(most, n_folds):
     assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(60))
 
 
-def test_same_figures_for_frames_and_for_two_processes():
+def test_same_probabilities_for_frames_and_two_processes():
     folds = balanced_folds(LABELS, SIX_SOURCES, 3, 0)
     found = cross_predict(LogisticRegression(), X, LABELS, folds)
     frame = cross_predict(LogisticRegression(), pd.DataFrame(X), LABELS, folds, n_jobs=2)
@@ -114,7 +114,7 @@ def test_same_figures_for_frames_and_for_two_processes():
     assert errors(found, LABELS).mean() < 0.2
 
 
-def test_classes_that_training_lacks_have_no_chance():
+def test_classes_missing_in_training_have_probability_zero():
     only_new = np.where(SIX_SOURCES == 0, 2, LABELS % 2)
     found = cross_predict(LogisticRegression(), X, only_new, source_folds(SIX_SOURCES, 10))
     assert (found[SIX_SOURCES == 0, 2] == 0).all()
@@ -123,7 +123,7 @@ def test_classes_that_training_lacks_have_no_chance():
     assert (alone[SIX_SOURCES == 0] == [1, 0]).all()
 
 
-def test_sources_are_left_out_of_training_but_not_of_what_is_tested():
+def test_dropped_sources_stay_in_the_test_folds():
     folds = source_folds(SIX_SOURCES, 10)
     found = drop_from_training(folds, SIX_SOURCES, [2])
     assert [set(SIX_SOURCES[fold.test]) for fold in found] == [{s} for s in range(6)]
@@ -132,51 +132,51 @@ def test_sources_are_left_out_of_training_but_not_of_what_is_tested():
     assert [len(fold.train) for fold in drop_from_training(two, SIX_SOURCES[:20], [0])] == [10, 10]
 
 
-def sites(offsets, n_rows=400, seed=0):
-    """Rows of sources in which the log odds are off by so much."""
+def sites(intercepts, n_rows=400, seed=0):
+    """Rows of sources with given calibration intercepts."""
     rng = np.random.default_rng(seed)
-    sources = np.repeat(np.arange(len(offsets)), n_rows)
-    said = rng.normal(size=len(sources))
-    truth = said + np.array(offsets)[sources]
+    sources = np.repeat(np.arange(len(intercepts)), n_rows)
+    log_odds = rng.normal(size=len(sources))
+    truth = log_odds + np.array(intercepts)[sources]
     labels = (rng.random(len(sources)) < 1 / (1 + np.exp(-truth))).astype(np.int64)
-    p = 1 / (1 + np.exp(-said))
+    p = 1 / (1 + np.exp(-log_odds))
     return np.column_stack([1 - p, p]), labels, sources
 
 
-def test_offsets_are_found_and_the_slope_is_one():
-    log_slopes, offsets = calibrate_sources(*sites([0.0, 1.0, -1.0, 0.0], n_rows=1500), 1)
-    np.testing.assert_allclose(offsets.values, [0, 1, -1, 0], atol=0.3)
+def test_calibration_intercepts_and_slopes():
+    log_slopes, intercepts = calibrate_sources(*sites([0.0, 1.0, -1.0, 0.0], n_rows=1500), 1)
+    np.testing.assert_allclose(intercepts.values, [0, 1, -1, 0], atol=0.3)
     np.testing.assert_allclose(np.exp(log_slopes.values), 1.0, atol=0.25)
-    assert (offsets.low < offsets.values).all()
+    assert (intercepts.low < intercepts.values).all()
 
 
-def test_small_sources_are_drawn_to_the_others():
+def test_small_sources_are_shrunk_towards_the_others():
     proba, labels, sources = sites([0.0, 0.0, 0.0, 0.0], n_rows=200)
     few = np.arange(603)
     labels = labels.copy()
     labels[600:603] = 1
-    _, offsets = calibrate_sources(proba[few], labels[few], sources[few], 1)
-    assert abs(offsets.values[3]) < 0.7
+    _, intercepts = calibrate_sources(proba[few], labels[few], sources[few], 1)
+    assert abs(intercepts.values[3]) < 0.7
 
 
 def test_intervals_cover_known_truths():
     rng = np.random.default_rng(0)
     hits = []
     for run in range(30):
-        offsets = 0.6 * rng.normal(size=8)
-        _, found = calibrate_sources(*sites(offsets, 120, run), 1)
-        hits.append(((found.low <= offsets) & (offsets <= found.high)).mean())
+        intercepts = 0.6 * rng.normal(size=8)
+        _, found = calibrate_sources(*sites(intercepts, 120, run), 1)
+        hits.append(((found.low <= intercepts) & (intercepts <= found.high)).mean())
     assert 0.9 < np.mean(hits) < 0.99
 
 
-def test_coverage_of_sources_alike_and_of_one_that_differs():
+def test_coverage_of_similar_sources_and_of_a_different_one():
     found = coverages(*sites([0.0, 0.0, 0.0, -4.0], n_rows=1000), 0.9)
     assert found[3] < 0.8
     alike = coverages(*sites([0.0, 0.0, 0.0], n_rows=1000), 0.9)
     np.testing.assert_allclose(alike, 0.9, atol=0.03)
 
 
-def test_recalibration_lowers_the_loss_of_a_source_that_is_off():
+def test_recalibration_lowers_the_loss_of_a_miscalibrated_source():
     proba, labels, sources = sites([0.0, 2.5])
     own = proba[sources == 1], labels[sources == 1]
     assert recalibrated_loss(*own) < 0.8 * log_losses(*own).mean()
@@ -187,28 +187,28 @@ def test_rates_are_of_the_second_class_or_of_the_most_frequent_one():
     assert reference_class(np.array([2, 2, 1]), 3) == 2
 
 
-def rows(n_rows, offset=0.0, slope=1.0, seed=0):
-    """Probabilities of two classes, and labels whose log odds are another multiple and offset."""
+def rows(n_rows, intercept=0.0, slope=1.0, seed=0):
+    """Probabilities of two classes, and labels with a calibration slope and intercept."""
     rng = np.random.default_rng(seed)
-    said = 1.5 * rng.normal(size=n_rows)
-    labels = (rng.random(n_rows) < expit(slope * said + offset)).astype(np.int64)
-    return np.column_stack([expit(-said), expit(said)]), labels
+    log_odds = 1.5 * rng.normal(size=n_rows)
+    labels = (rng.random(n_rows) < expit(slope * log_odds + intercept)).astype(np.int64)
+    return np.column_stack([expit(-log_odds), expit(log_odds)]), labels
 
 
 @given(st.integers(0, 50))
-def test_inverted_the_evidence_has_the_other_sign(seed):
+def test_inversion_changes_the_sign_of_the_evidence(seed):
     shares, labels = rows(40, seed=seed)
     log_proba = as_log_proba(shares)
-    as_it_is = inversion_evidence(log_proba, labels)
-    assert inversion_evidence(log_proba[:, ::-1], labels) == pytest.approx(-as_it_is, abs=1e-6)
-    assert inversion_evidence(log_proba, 1 - labels) == pytest.approx(-as_it_is, abs=1e-3)
+    original = inversion_evidence(log_proba, labels)
+    assert inversion_evidence(log_proba[:, ::-1], labels) == pytest.approx(-original, abs=1e-6)
+    assert inversion_evidence(log_proba, 1 - labels) == pytest.approx(-original, abs=1e-3)
 
 
-@pytest.mark.parametrize("offset", [-4.0, -2.0, 0.0, 2.0, 4.0])
-def test_other_shares_of_the_classes_invert_no_source(offset):
-    shares, labels = rows(300, offset)
+@pytest.mark.parametrize("intercept", [-4.0, -2.0, 0.0, 2.0, 4.0])
+def test_another_class_frequency_is_not_inversion(intercept):
+    shares, labels = rows(300, intercept)
     assert inversion_evidence(as_log_proba(shares), labels) < 0
-    shares, labels = rows(300, offset, slope=-1.0)
+    shares, labels = rows(300, intercept, slope=-1.0)
     assert inversion_evidence(as_log_proba(shares), labels) > 0
 
 
@@ -217,24 +217,24 @@ def test_noise_is_not_inverted():
     assert inversion_evidence(as_log_proba(shares), labels) < 4
 
 
-def test_of_several_the_surest_is_named_and_the_others_looked_at_again():
-    """The third misleads the second until it is left out."""
-    good, turned = rows(200, seed=1), rows(200, slope=-1.0, seed=2)
-    misled = rows(60, slope=-1.0, seed=3)
-    labels = np.concatenate([good[1], misled[1], turned[1]])
+def test_others_are_tested_again_without_the_strongest():
+    """The second seems inverted until the third, which is, is left out."""
+    good, inverted = rows(200, seed=1), rows(200, slope=-1.0, seed=2)
+    distorted = rows(60, slope=-1.0, seed=3)
+    labels = np.concatenate([good[1], distorted[1], inverted[1]])
     sources = np.repeat([0, 1, 2], [200, 60, 200])
     asked = []
 
     def predict(dropped):
         asked.append(list(dropped))
-        return np.concatenate([good[0], misled[0][:, ::-1], turned[0]])
+        return np.concatenate([good[0], distorted[0][:, ::-1], inverted[0]])
 
-    proba = np.concatenate([good[0], misled[0], turned[0]])
+    proba = np.concatenate([good[0], distorted[0], inverted[0]])
     assert find_inverted(proba, labels, sources, predict) == [2]
     assert asked == [[2]]
 
 
-def test_of_two_sources_both_are_named():
+def test_with_two_sources_both_are_named():
     shares, labels = rows(400, slope=-1.0)
     sources = np.repeat([0, 1], 200)
     proba = np.exp(log_softmax(as_log_proba(shares), axis=1))
@@ -243,29 +243,31 @@ def test_of_two_sources_both_are_named():
 
 def made(**changes):
     facts = {
-        "sources": (NORTH,), "reference_class": 1, "error": 0.1, "log_loss": 0.3, "new_error": 0.2,
-        "new_error_low": 0.12, "new_error_high": 0.28, "new_log_loss": 0.5,
-        "error_upper_90": 0.35, "source_accuracy": 0.9, "source_majority_rate": 0.5,
-        "column_shifts": (ColumnShift("age", 0.7, "north", "61", "40"),), "worst": "north",
-        "recommendation": "it is hard.",
+        "sources": (NORTH,), "reference_class": 1, "cv_error": 0.1, "cv_log_loss": 0.3,
+        "leave_source_out_error": 0.2, "leave_source_out_error_ci_low": 0.12,
+        "leave_source_out_error_ci_high": 0.28, "leave_source_out_log_loss": 0.5,
+        "prediction_limit": 0.35, "source_accuracy": 0.9, "source_majority_rate": 0.5,
+        "column_shifts": (ColumnShift("age", 0.7, "north", "61", "40"),), "worst_source": "north",
+        "recommendation": "Check its labels and codes first.",
     }  # fmt: skip
     return SourceAudit(**(facts | changes))
 
 
-def test_sentences_say_what_the_figures_are():
+def test_summary_and_sentences():
     assert made().sentences == (
         made().summary,
-        "The columns tell the source of 90% of the rows (the largest source alone: 50%).",
-        "age differs most between sources: 61 in north, 40 elsewhere.",
-        "Worst when left out is north: it is hard.",
+        "Source identifiable from the features: 90% of rows (chance, the largest source: 50%).",
+        "Largest covariate shift: age (61 in north, 40 in the other sources).",
+        "Highest leave-source-out log loss: north. Check its labels and codes first.",
     )
     assert made().summary == (
-        "On a new source expect an error of 0.200 (averaged over many: 0.12 to 0.28); ordinary "
-        "folds promise 0.100. Nine in ten new sources should stay below 0.350."
+        "Expected error at a new source: 0.200 (95% CI 0.12 to 0.28); cross-validation: 0.100. 90% "
+        "prediction limit for one new source: 0.350."
     )
-    assert made(error_upper_90=1.0).summary.endswith("too few to tell how bad it can get.")
-    assert made().ratio == 2.0
-    assert made(error=0.0).ratio == float("inf")
+    too_few = "1 sources are too few for a 90% prediction limit."
+    assert made(prediction_limit=1.0).summary.endswith(too_few)
+    assert made().error_ratio == 2.0
+    assert made(cv_error=0.0).error_ratio == float("inf")
 
 
 def test_the_table_has_a_row_per_source():
@@ -276,7 +278,7 @@ def test_the_table_has_a_row_per_source():
 
 @pytest.fixture
 def no_forest(monkeypatch):
-    """Do without telling sources from columns, which takes most of the time."""
+    """Skip the prediction of the source from the features, which takes most of the time."""
     monkeypatch.setattr("ensemblage.sources._audit._source_accuracy", lambda *_: 0.5)
 
 
@@ -295,11 +297,11 @@ def audited(*rows, **options):
     return source_audit(LogisticRegression(), *rows, random_state=0, **options)
 
 
-def test_sources_alike_promise_the_same():
+def test_similar_sources_have_about_the_cv_error():
     found = audited(*rows_of_sites())
-    assert found.new_error == pytest.approx(found.error, abs=0.03)
+    assert found.leave_source_out_error == pytest.approx(found.cv_error, abs=0.03)
     assert found.inverted_sources == ()
-    assert found.error_upper_90 > found.new_error
+    assert found.prediction_limit > found.leave_source_out_error
     assert [each.n_rows for each in found.sources] == [120] * 5
     assert found.column_shifts[0].column == "x2"
     assert found.column_shifts[0].source == "site 1"
@@ -309,10 +311,10 @@ def test_sources_alike_promise_the_same():
 def test_an_inverted_source_is_found():
     found = audited(*rows_of_sites(inverted="site 3"))
     assert found.inverted_sources == ("site 3",)
-    assert found.new_error > found.error
-    assert "Look at site 3 first" in str(found)
-    assert found.worst == "site 3"
-    assert "check its labels" in found.recommendation
+    assert found.leave_source_out_error > found.cv_error
+    assert "Check site 3 first" in str(found)
+    assert found.worst_source == "site 3"
+    assert "Check its labels" in found.recommendation
 
 
 @pytest.fixture
@@ -325,12 +327,12 @@ def heart(shared):
 def test_every_inverted_hospital_of_the_real_table_is_found(heart, inverted, no_forest):
     X, y, sources = heart
     model = make_pipeline(TableEncoder(), LogisticRegression(max_iter=2000))
-    turned = np.where(sources == inverted, 1 - y, y)
-    found = source_audit(model, X, turned, sources, random_state=0)
+    labels = np.where(sources == inverted, 1 - y, y)
+    found = source_audit(model, X, labels, sources, random_state=0)
     assert found.inverted_sources == ((inverted,) if inverted else ())
 
 
-def test_a_source_with_other_rates_is_not_inverted(no_forest):
+def test_a_source_with_another_rate_is_not_inverted(no_forest):
     rng = np.random.default_rng(0)
     sources = np.repeat(["a", "b", "c", "d"], 200)
     X = rng.normal(size=(800, 2))
@@ -338,10 +340,10 @@ def test_a_source_with_other_rates_is_not_inverted(no_forest):
     found = audited(X, y, sources)
     assert y[sources == "d"].mean() < 0.25
     assert y[sources == "a"].mean() > 0.7
-    assert found.sources[3].left_out_error > 0.5
+    assert found.sources[3].leave_source_out_error > 0.5
     assert found.inverted_sources == ()
-    turned = np.where(sources == "d", 1 - y, y)
-    assert audited(X, turned, sources).inverted_sources == ("d",)
+    labels = np.where(sources == "d", 1 - y, y)
+    assert audited(X, labels, sources).inverted_sources == ("d",)
 
 
 def test_two_inverted_of_six_are_both_named(no_forest):
@@ -350,16 +352,16 @@ def test_two_inverted_of_six_are_both_named(no_forest):
     assert audited(X, y, sources).inverted_sources == ("site 2", "site 5")
 
 
-def test_it_prints_as_sentences_and_a_table():
+def test_it_prints_a_summary_and_a_table():
     found = audited(*rows_of_sites(3))
     text = str(found)
-    assert text.startswith("On a new source expect an error of 0.")
+    assert text.startswith("Expected error at a new source: 0.")
     assert "site 2" in text
     assert max(map(len, text.splitlines()[-4:])) <= 120
     assert found._repr_html_().count("<tr>") == 4
 
 
-def test_several_classes_words_and_processes():
+def test_several_classes_categorical_columns_and_processes():
     X, _, sources = rows_of_sites(4)
     frame = pd.DataFrame({"a": X[:, 0], "job": np.where(X[:, 1] > 0, "cook", "smith")})
     y = np.digitize(X[:, 0], [-0.5, 0.5]).astype(str)
@@ -370,9 +372,9 @@ def test_several_classes_words_and_processes():
     assert {each.column for each in one.column_shifts} == {"a", "job"}
 
 
-def test_what_cannot_be_audited_is_refused_before_any_fit():
+def test_invalid_input_is_refused_before_any_fit():
     X, y, sources = rows_of_sites(2)
-    with pytest.raises(ValueError, match="sources holds 1 source; an audit needs two or more"):
+    with pytest.raises(ValueError, match="sources has 1 source; an audit needs two or more"):
         audited(X, y, np.zeros(len(y)))
     with pytest.raises(ValueError, match="most have one row"):
         audited(X, y, np.arange(len(y)))
@@ -387,7 +389,7 @@ def test_a_source_of_one_class_is_audited():
     y = np.where(sources == "site 0", 1, y)
     found = audited(X, y, sources)
     assert found.sources[0].observed_rate == 1.0
-    assert np.isfinite(found.sources[0].offset)
+    assert np.isfinite(found.sources[0].calibration_intercept)
     assert not found.sources[0].inverted
 
 
@@ -403,11 +405,11 @@ def study(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_sources", [4, 16])
-def test_bounds_hold_as_often_as_they_say_where_the_truth_is_known(study, n_sources):
+def test_coverage_of_intervals_and_prediction_limit_in_simulation(study, n_sources):
     found = study.coverage(n_sources, 40)
     # forty runs: their own standard errors are .035 for the mean and about .01 for the others
-    assert found["new source"] >= 0.85
-    assert 0.85 <= found["nine in ten"] <= 0.96
-    for name in ("error", "slope", "offset"):
+    assert found["expected error"] >= 0.85
+    assert 0.85 <= found["prediction limit"] <= 0.96
+    for name in ("error", "slope", "intercept"):
         assert 0.92 <= found[name] <= 0.985
-    assert abs(found["promise less truth"]) < 0.02
+    assert abs(found["bias"]) < 0.02

@@ -23,7 +23,7 @@ from ensemblage.sources import (
     recalibrate,
 )
 from ensemblage.sources._calibration import Calibration, CalibrationPrior, _fisher_information
-from reference.source_offsets import offsets_by_source
+from reference.source_intercepts import intercepts_by_source
 
 
 def made(seed, n_rows=60, n_classes=3):
@@ -33,7 +33,7 @@ def made(seed, n_rows=60, n_classes=3):
 
 
 def test_by_hand():
-    """Slope 2 and offsets of half a log odds turn even odds into their sum."""
+    """Slope 2 and intercepts of -0.5 and 0.5 give even odds the log-odds 1."""
     change = Calibration(2.0, np.array([-0.5, 0.5]), np.eye(3))
     found = np.exp(change.log_proba(np.log([[0.5, 0.5], [0.8, 0.2]])))
     odds = np.exp(1.0)
@@ -42,7 +42,7 @@ def test_by_hand():
     np.testing.assert_allclose(change.z_scores, [np.log(2), -0.5, 0.5])
 
 
-def test_many_rows_find_the_truth():
+def test_many_rows_recover_slope_and_intercepts():
     rng = np.random.default_rng(0)
     log_proba, _, _ = made(1, 20_000, 2)
     truth = Calibration(0.6, np.array([-0.4, 0.4]), np.eye(3))
@@ -54,23 +54,23 @@ def test_many_rows_find_the_truth():
     assert 0.005 < sd[0] < 0.03
 
 
-def test_information_is_the_curvature_where_the_model_is_right():
+def test_fisher_information_is_the_expected_curvature():
     """Expected over the labels, the loss has the Fisher information as its second derivative."""
     log_proba, _, weights = made(2)
     at = np.zeros(4)
 
-    def slope(values):
+    def gradient(values):
         shares = np.exp(log_proba)
         stretched = np.exp(values[0]) * log_proba
-        gap = np.exp(log_softmax(stretched + values[1:], axis=1)) - shares
-        return np.append((gap * stretched).sum(), gap.sum(axis=0))
+        residual = np.exp(log_softmax(stretched + values[1:], axis=1)) - shares
+        return np.append((residual * stretched).sum(), residual.sum(axis=0))
 
-    numeric = np.array([approx_fprime(at, lambda v, j=j: slope(v)[j], 1e-6) for j in range(4)])
+    numeric = np.array([approx_fprime(at, lambda v, j=j: gradient(v)[j], 1e-6) for j in range(4)])
     np.testing.assert_allclose(_fisher_information(log_proba, weights, at), numeric, atol=1e-3)
 
 
 @given(st.integers(0, 500), st.sampled_from([2, 4]))
-def test_offsets_add_up_to_nothing_and_a_tight_prior_changes_nothing(seed, n_classes):
+def test_intercepts_add_up_to_zero_and_a_narrow_prior_changes_nothing(seed, n_classes):
     found = fit_calibration(*made(seed, 30, n_classes))
     assert abs(found.intercepts.sum()) < 1e-3
     assert np.isfinite(found.covariance).all()
@@ -78,23 +78,23 @@ def test_offsets_add_up_to_nothing_and_a_tight_prior_changes_nothing(seed, n_cla
     assert still.slope == pytest.approx(1.0, abs=1e-6)
 
 
-def test_caution_follows_the_chance_of_a_change():
+def test_shrinkage_by_the_probability_of_change():
     found = Calibration(4.0, np.array([-1.0, 1.0]), np.eye(3), probability_of_change=0.5).shrunken()
     assert found.slope == pytest.approx(2.0)
     np.testing.assert_allclose(found.intercepts, [-0.5, 0.5])
     log_proba, _, weights = made(3, 400, 2)
     rng = np.random.default_rng(0)
-    as_said = (rng.random(400) < np.exp(log_proba)[:, 1]).astype(int)
-    assert fit_calibration(log_proba, as_said, weights).probability_of_change < 0.2
-    assert fit_calibration(log_proba, 1 - as_said, weights).probability_of_change > 0.99
+    calibrated = (rng.random(400) < np.exp(log_proba)[:, 1]).astype(int)
+    assert fit_calibration(log_proba, calibrated, weights).probability_of_change < 0.2
+    assert fit_calibration(log_proba, 1 - calibrated, weights).probability_of_change > 0.99
 
 
-def test_probabilities_of_zero_have_logs():
+def test_probabilities_of_zero_are_clipped():
     assert np.isfinite(as_log_proba(np.array([[0.0, 1.0]]))).all()
 
 
-def test_probabilities_that_are_no_numbers_are_refused():
-    with pytest.raises(ValueError, match="The estimator's probabilities are not all numbers"):
+def test_probabilities_that_are_not_finite_are_refused():
+    with pytest.raises(ValueError, match="The estimator's probabilities are not all finite"):
         as_log_proba([[0.5, 0.5], [np.nan, np.nan]])
 
 
@@ -115,7 +115,7 @@ def test_scikit_learn(estimator, check):
 
 
 @pytest.mark.parametrize(("shift", "stretch"), [(2.0, 1.0), (0.0, 3.0)])
-def test_a_site_that_differs_is_mended(model, shift, stretch):
+def test_a_miscalibrated_site_is_recalibrated(model, shift, stretch):
     adapted = recalibrate(model, *site(1, 100, shift, stretch))
     X, y = site(2, 4000, shift, stretch)
     assert adapted.significant_
@@ -123,7 +123,7 @@ def test_a_site_that_differs_is_mended(model, shift, stretch):
     assert (adapted.predict(X) == adapted.predict_proba(X).argmax(axis=1)).all()
 
 
-def test_a_site_like_the_others_is_left_nearly_alone(model):
+def test_a_calibrated_site_is_hardly_changed(model):
     X, y = site(3, 4000)
     before, losses = log_loss(y, model.predict_proba(X)), []
     for seed in range(20):
@@ -132,8 +132,8 @@ def test_a_site_like_the_others_is_left_nearly_alone(model):
     assert np.mean(losses) < 1.005 * before
 
 
-def test_it_says_when_the_rows_tell_nothing(model):
-    with pytest.warns(UserWarning, match="20 labelled rows do not tell the site from what"):
+def test_warning_if_no_change_is_significant(model):
+    with pytest.warns(UserWarning, match="20 labelled rows show no significant miscalibration"):
         adapted = recalibrate(model, *site(4, 20))
     assert not adapted.significant_
     assert adapted.slope_ == pytest.approx(1.0, abs=0.1)
@@ -147,13 +147,13 @@ def test_a_class_that_the_site_does_not_have_keeps_a_probability(model):
     assert shares[:, 1].mean() > model.predict_proba(X)[:, 1].mean()
 
 
-def test_what_the_model_does_not_know_is_refused(model):
+def test_invalid_input_is_refused(model):
     X, y = site(6, 30)
-    with pytest.raises(ValueError, match="classes that the model does not know: 7"):
+    with pytest.raises(ValueError, match="not among the model's classes_: 7"):
         recalibrate(model, X, np.where(y == 1, 7, 0))
     with pytest.raises(NotFittedError):
         recalibrate(LogisticRegression(), X, y)
-    with pytest.raises(TypeError, match="KNeighborsClassifier takes no sample_weight"):
+    with pytest.raises(TypeError, match="KNeighborsClassifier does not support sample_weight"):
         RecalibratedClassifier(KNeighborsClassifier()).fit(X, y, np.ones(30))
 
 
@@ -170,7 +170,7 @@ def test_saved_and_loaded(model, tmp_path):
 
 
 def rows_of_sources(seed, n_rows=60, n_classes=3, n_sources=4, shift=0.0):
-    """Rows whose first class is more frequent in later sources than probabilities say."""
+    """Rows whose first class is more frequent in later sources than predicted."""
     rng = np.random.default_rng(seed)
     sources = rng.integers(0, n_sources, n_rows)
     proba = rng.dirichlet(np.ones(n_classes), n_rows)
@@ -194,7 +194,7 @@ def test_intercepts_by_hand():
 @pytest.mark.parametrize("penalty", [0.5, 4.0])
 def test_the_slow_twin_agrees(penalty):
     rows = rows_of_sources(0)
-    slow = offsets_by_source(*rows, penalty)
+    slow = intercepts_by_source(*rows, penalty)
     np.testing.assert_allclose(fit_intercepts(*rows, 4, penalty), slow, atol=1e-4)
 
 
@@ -220,7 +220,7 @@ def test_an_infinite_penalty_leaves_no_intercepts():
 
 
 @pytest.mark.parametrize(("shift", "expected"), [(0.0, {16.0, np.inf}), (2.0, {1.0})])
-def test_the_penalty_is_chosen_by_what_helps_elsewhere(shift, expected):
+def test_the_penalty_is_chosen_by_cross_validation(shift, expected):
     rows = rows_of_sources(3, n_rows=400, shift=shift)
     folds = deal_folds(rows[1], 5, np.random.default_rng(0))
     assert choose_intercept_penalty(*rows, 4, folds) in expected

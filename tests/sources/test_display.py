@@ -21,38 +21,39 @@ def no_window():
     plt.close("all")
 
 
-def source(name, left_out, slope=1.0, offset=0.0, inverted=False):
-    figures = (0.1, 0.3, left_out, 0.5, left_out, left_out - 0.05, left_out + 0.05, 0.4, 0.6)
+def source(name, error, slope=1.0, intercept=0.0, inverted=False):
+    estimates = (0.1, 0.3, error, 0.5, error, error - 0.05, error + 0.05, 0.4, 0.6)
     return AuditedSource(
-        name, 10, *figures, slope, 0.8, 1.2, offset, -0.9, 0.9, 0.85, inverted=inverted
+        name, 10, *estimates, slope, 0.8, 1.2, intercept, -0.9, 0.9, 0.85, inverted=inverted
     )
 
 
-def made(*sources, bound=0.5):
+def made(*sources, limit=0.5):
     return SourceAudit(
-        sources=sources, reference_class="ill", error=0.1, log_loss=0.3, new_error=0.3,
-        new_error_low=0.1, new_error_high=0.5, new_log_loss=0.5, error_upper_90=bound,
-        source_accuracy=0.9, source_majority_rate=0.5, column_shifts=(), worst="north",
-        recommendation="it is hard.",
+        sources=sources, reference_class="ill", cv_error=0.1, cv_log_loss=0.3,
+        leave_source_out_error=0.3, leave_source_out_error_ci_low=0.1,
+        leave_source_out_error_ci_high=0.5, leave_source_out_log_loss=0.5, prediction_limit=limit,
+        source_accuracy=0.9, source_majority_rate=0.5, column_shifts=(), worst_source="north",
+        recommendation="Check its labels and codes first.",
     )  # fmt: skip
 
 
-def test_the_worst_is_on_top_and_bounds_are_drawn():
+def test_the_largest_error_is_on_top_with_its_interval():
     audit = made(source("north", 0.2), source("south", 0.4, inverted=True))
     forest, fan = SourceAuditDisplay(audit).plot().axes_
     assert [each.get_text() for each in forest.get_yticklabels()] == ["north", "south"]
     lines = [line.get_xdata() for line in forest.lines]
     assert [0.35, 0.45] in [np.round(each, 2).tolist() for each in lines if len(each) == 2]
     assert sum(line.get_color() == "tab:red" for line in forest.lines) == 2
-    assert forest.get_title() == "New source: 0.300; ordinary folds: 0.100"
+    assert forest.get_title() == "New source: 0.300; CV: 0.100"
     assert len(fan.lines) == 1 + 2
     assert {each.get_text() for each in fan.texts} == {"north", "south"}
-    assert fan.get_xlabel() == "what the model says of ill"
+    assert fan.get_xlabel() == "predicted risk of ill"
 
 
 def test_names_stand_in_the_corners_apart_from_the_lines_and_from_each_other():
     sources = [
-        source(f"s{k}", 0.2, offset=offset) for k, offset in enumerate([0.5, -0.5, 0.4, -0.1])
+        source(f"s{k}", 0.2, intercept=each) for k, each in enumerate([0.5, -0.5, 0.4, -0.1])
     ]
     fan = SourceAuditDisplay(made(*sources)).plot().axes_[1]
     places = {each.get_text(): each.xyann for each in fan.texts}
@@ -70,20 +71,20 @@ def test_a_page_gives_its_own_ink():
     assert {each.get_color() for each in [*ax.lines[1:], *ax.texts]} == {"#010203"}
 
 
-def test_without_a_bound_there_is_no_line_for_it():
-    many = [source(f"s{k}", 0.2, offset=k / 10) for k in range(12)]
-    with_bound = SourceAuditDisplay(made(*many)).plot()
-    without = SourceAuditDisplay(made(*many, bound=1.0)).plot()
-    assert len(with_bound.axes_[0].lines) == len(without.axes_[0].lines) + 1
+def test_no_line_without_a_prediction_limit():
+    many = [source(f"s{k}", 0.2, intercept=k / 10) for k in range(12)]
+    with_limit = SourceAuditDisplay(made(*many)).plot()
+    without = SourceAuditDisplay(made(*many, limit=1.0)).plot()
+    assert len(with_limit.axes_[0].lines) == len(without.axes_[0].lines) + 1
     assert "s0" not in {each.get_text() for each in without.axes_[1].texts}
     assert without.figure_.get_figheight() > 4
 
 
-def test_rates_by_hand():
-    said = np.array([0.5, 0.8])
-    np.testing.assert_allclose(calibrated_rate(source("a", 0.2), said), said)
+def test_calibrated_rates_by_hand():
+    predicted = np.array([0.5, 0.8])
+    np.testing.assert_allclose(calibrated_rate(source("a", 0.2), predicted), predicted)
     # odds of 4 to the power of one half, times e
-    found = calibrated_rate(source("a", 0.2, slope=0.5, offset=1.0), said)
+    found = calibrated_rate(source("a", 0.2, slope=0.5, intercept=1.0), predicted)
     np.testing.assert_allclose(found, [np.e / (1 + np.e), 2 * np.e / (1 + 2 * np.e)])
 
 

@@ -60,7 +60,7 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-def test_each_source_has_its_own_rule(model):
+def test_each_source_has_its_own_coefficients(model):
     assert (model.predict(X, sources=SITES) == Y).mean() > 0.85
     assert model.sources_.tolist() == ["a", "b", "c", "d"]
     assert model.coef_.shape == (4, 1, 2)
@@ -145,58 +145,58 @@ def test_frames_names_and_files(tmp_path, model):
         load(tmp_path / "forged.skops")
 
 
-def test_without_sources_it_says_so():
+def test_warning_without_sources():
     with pytest.warns(UserWarning, match="without sources: all rows count as one"):
         model = PartialPoolingClassifier(random_state=0).fit(X, Y)
     assert model.deviation_penalty_ == np.inf
     assert model.deviations() == []
 
 
-def test_what_cannot_be_learned_is_refused():
+def test_invalid_targets_of_the_classifier_are_refused():
     with pytest.raises(ValueError, match="one class only, 'ill'"):
         PartialPoolingClassifier().fit(X, np.full(400, "ill"), sources=SITES)
     with pytest.raises(ValueError, match="at least one non-zero"):
         PartialPoolingClassifier().fit(X, Y, sample_weight=np.zeros(400), sources=SITES)
 
 
-def test_infinite_penalties_are_its_two_ends():
+def test_infinite_penalties_give_one_model_or_one_per_source():
     apart = PartialPoolingClassifier(common_penalty=np.inf, deviation_penalty=1.0)
     apart.fit(X, Y, sources=SITES)
     swapped = np.where(SITES == "a", Y, np.where(Y == "ill", "well", "ill"))
     against = PartialPoolingClassifier(common_penalty=np.inf, deviation_penalty=1.0)
     against.fit(X, swapped, sources=SITES)
-    # slopes of one source do not depend on what the others say, only intercepts are shared
+    # coefficients of a source do not depend on the other sources, only intercepts are shared
     np.testing.assert_allclose(against.coef_[0], apart.coef_[0], rtol=0.02)
     together = PartialPoolingClassifier(common_penalty=1.0, deviation_penalty=np.inf)
     together.fit(X, Y, sources=SITES)
     assert np.ptp(together.coef_, axis=0).max() == 0
 
 
-def made(spread, seed=0, n_rows=300, n_sources=5):
+def made(sd, seed=0, n_rows=300, n_sources=5):
     rng = np.random.default_rng(seed)
     X, sites = rng.normal(size=(n_rows, 3)) * [1, 10, 0.1], np.arange(n_rows) % n_sources
     own = np.array([1.0, 0.1, 10.0]) * (
-        1 + spread * np.random.default_rng(9).normal(size=(n_sources, 3))
+        1 + sd * np.random.default_rng(9).normal(size=(n_sources, 3))
     )
     y = 3.0 + sites + (X * own[sites]).sum(axis=1) + 0.5 * rng.normal(size=n_rows)
     return X, y, np.array(list("abcde"))[sites]
 
 
-def fitted(spread, **options):
-    X, y, sites = made(spread)
+def fitted(sd, **options):
+    X, y, sites = made(sd)
     return PartialPoolingRegressor(random_state=0, **options).fit(X, y, sources=sites)
 
 
-def error(model, spread, told=True):
-    X, y, sites = made(spread, seed=1)
-    return np.mean((model.predict(X, sites if told else None) - y) ** 2)
+def error(model, sd, known=True):
+    X, y, sites = made(sd, seed=1)
+    return np.mean((model.predict(X, sites if known else None) - y) ** 2)
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.3, 3.0])
-def test_it_is_no_worse_than_one_model_for_all_and_one_per_source(spread):
-    pooled = error(fitted(spread), spread)
-    apart = error(fitted(spread, common_penalty=np.inf, deviation_penalty=1e-6), spread)
-    alike = error(fitted(spread, common_penalty=1e-6, deviation_penalty=np.inf), spread)
+@pytest.mark.parametrize("sd", [0.0, 0.3, 3.0])
+def test_it_is_no_worse_than_one_model_for_all_and_one_per_source(sd):
+    pooled = error(fitted(sd), sd)
+    apart = error(fitted(sd, common_penalty=np.inf, deviation_penalty=1e-6), sd)
+    alike = error(fitted(sd, common_penalty=1e-6, deviation_penalty=np.inf), sd)
     assert pooled < 1.03 * min(apart, alike)
 
 
@@ -213,7 +213,7 @@ def test_without_penalties_on_deviations_each_source_has_its_own_regression():
     np.testing.assert_allclose(model.coef_[1], alone.coef_, rtol=0.02)
 
 
-def test_sources_that_differ_in_their_level_only():
+def test_sources_that_differ_in_their_intercept_only():
     model = fitted(0.0, common_penalty=1e-6, deviation_penalty=np.inf)
     assert (model.coef_ == model.common_coef_).all()
     assert (model.deviation_sd_ == 0).all()
@@ -248,7 +248,7 @@ def test_true_deviations_are_named():
 
 
 def test_a_splitter_gets_the_sources():
-    assert error(fitted(0.3, cv=GroupKFold(5)), 0.3, told=False) < 20
+    assert error(fitted(0.3, cv=GroupKFold(5)), 0.3, known=False) < 20
 
 
 @pytest.mark.parametrize("bad", [np.full(300, 1.0), np.array(["a", "b"] * 150)])

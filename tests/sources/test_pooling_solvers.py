@@ -40,35 +40,35 @@ def made(seed, n_logits, n_sources=3, n_rows=12):
 def test_by_hand():
     """One row of class 1 with weight 2 and logit 0: loss 2 log 2, slope 2 (1/2 - 1) x."""
     data = SourceRows(np.array([[3.0, 1.0]]), np.array([1]), np.array([2.0]), np.array([0, 0, 1]))
-    slopes = np.zeros((2, 1, 2))
-    loss = add_source_losses(data, np.zeros((2, 1, 2)), slopes)
+    gradient = np.zeros((2, 1, 2))
+    loss = add_source_losses(data, np.zeros((2, 1, 2)), gradient)
     assert loss == pytest.approx(2 * np.log(2), rel=1e-15)
-    np.testing.assert_allclose(slopes, [[[0.0, 0.0]], [[-3.0, -1.0]]], rtol=1e-15)
+    np.testing.assert_allclose(gradient, [[[0.0, 0.0]], [[-3.0, -1.0]]], rtol=1e-15)
     assert data.n_sources == 2
 
 
 @pytest.mark.parametrize("n_logits", [1, 3])
 def test_equals_the_formula(n_logits):
     data, sources, coefs = made(0, n_logits)
-    slopes = np.zeros_like(coefs)
+    gradient = np.zeros_like(coefs)
 
     def loss(flat):
         parts = (data.rows, data.labels, sources, data.weights)
         return source_loss(*parts, flat.reshape(coefs.shape))
 
-    assert add_source_losses(data, coefs, slopes) == pytest.approx(loss(coefs.ravel()), rel=1e-12)
-    np.testing.assert_allclose(slopes.ravel(), approx_fprime(coefs.ravel(), loss), atol=1e-5)
+    assert add_source_losses(data, coefs, gradient) == pytest.approx(loss(coefs.ravel()), rel=1e-12)
+    np.testing.assert_allclose(gradient.ravel(), approx_fprime(coefs.ravel(), loss), atol=1e-5)
 
 
 @given(st.integers(0, 1000), st.sampled_from([1, 2, 4]), st.sampled_from([1.0, 1e3]))
-def test_finite_and_without_slope_along_what_does_not_matter(seed, n_logits, size):
+def test_gradient_is_finite_and_zero_along_shifts_of_all_logits(seed, n_logits, size):
     data, _, coefs = made(seed, n_logits)
-    slopes = np.zeros_like(coefs)
-    loss = add_source_losses(data, size * coefs, slopes)
+    gradient = np.zeros_like(coefs)
+    loss = add_source_losses(data, size * coefs, gradient)
     assert 0 <= loss < np.inf
-    assert np.isfinite(slopes).all()
+    assert np.isfinite(gradient).all()
     if n_logits > 1:  # adding the same to all logits changes nothing
-        np.testing.assert_allclose(slopes.sum(axis=1), 0, atol=1e-9)
+        np.testing.assert_allclose(gradient.sum(axis=1), 0, atol=1e-9)
 
 
 def numeric_rows(seed, n_rows=60):
@@ -120,10 +120,10 @@ def test_no_other_coefficients_are_better(shared, own):
 
 @settings(max_examples=25)
 @given(st.integers(0, 10**6))
-def test_shared_and_own_balance_and_errors_add_up(seed):
+def test_common_and_deviations_balance_and_errors_add_up(seed):
     data = numeric_rows(seed)
     found = solve_ridge(grams(data), np.full(3, 0.7), np.full(3, 1.9))
-    # at the minimum both slopes are the same sum over the rows
+    # at the minimum both gradient are the same sum over the rows
     np.testing.assert_allclose(0.7 * found.common, 1.9 * found.deviations.sum(axis=0), atol=1e-9)
     residuals = data.y - (data.rows * found.coefs[data.sources]).sum(axis=1)
     error = squared_error(grams(data), found.coefs)
@@ -159,7 +159,7 @@ def test_without_deviations_it_is_one_regression_with_indicators_of_the_sources(
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_without_shared_coefficients_it_is_one_regression_per_source(n_classes):
+def test_without_common_coefficients_it_is_one_regression_per_source(n_classes):
     X, data = class_rows(n_classes)
     found = fitted(data, Penalties(INF, 4.0), n_classes)
     for s in range(N_SOURCES):
@@ -189,7 +189,7 @@ def _regression_with_offsets(rows, labels, offsets, n_classes):
     return best.x.reshape(n_logits, -1)
 
 
-def test_at_the_minimum_shared_and_own_are_in_balance():
+def test_at_the_minimum_common_and_deviations_are_in_balance():
     _, data = class_rows(2)
     found = fitted(data, Penalties(2.0, 3.0), 2)
     np.testing.assert_allclose(
@@ -207,18 +207,18 @@ def test_twice_the_weight_is_a_row_twice():
     np.testing.assert_allclose(a.coefs, b.coefs, atol=1e-6)
 
 
-def test_the_log_loss_of_nothing_known_is_that_of_equal_classes():
+def test_zero_coefficients_have_the_log_loss_of_equal_classes():
     _, data = class_rows(3)
     nothing = PooledCoefs.zeros(N_SOURCES, 3, 3)
     loss = mean_log_loss(data.by_source(), nothing.coefs)
     assert loss == pytest.approx(np.log(3), rel=1e-12)
 
 
-def sources_that_differ(spread, n_rows=400, n_sources=4):
-    """Sources whose rules differ by as much as ``spread``."""
+def sources_that_differ(sd, n_rows=400, n_sources=4):
+    """Sources whose coefficients have the standard deviation ``sd``."""
     rng = np.random.default_rng(1)
     X, sources = rng.normal(size=(n_rows, 3)), np.arange(n_rows) % n_sources
-    own = 1.0 + spread * rng.normal(size=(n_sources, 3))
+    own = 1.0 + sd * rng.normal(size=(n_sources, 3))
     labels = ((X * own[sources]).sum(axis=1) + rng.logistic(size=n_rows) > 0).astype(np.int64)
     rows = np.column_stack([X, np.ones(n_rows)])
     return PoolingData(rows, labels, sources, np.ones(n_rows), n_sources)
@@ -230,7 +230,7 @@ def chosen(data, **grids):
     return search_penalties(logistic_cv_loss(data, start, folds), data.n_sources, **grids)
 
 
-def test_the_more_sources_differ_the_smaller_the_penalty_on_what_is_their_own():
+def test_the_more_sources_differ_the_smaller_the_deviation_penalty():
     alike, apart = chosen(sources_that_differ(0.0)), chosen(sources_that_differ(2.0))
     assert alike.deviation >= 10
     assert apart.deviation <= 3
@@ -247,7 +247,7 @@ def test_one_source_has_no_deviations():
     assert chosen(sources_that_differ(1.0, n_sources=1)).deviation == INF
 
 
-def test_many_rows_are_drawn_by_source_and_class(monkeypatch):
+def test_many_rows_are_sampled_by_source_and_class(monkeypatch):
     monkeypatch.setattr(_pooling_solvers, "MAX_SEARCH_ROWS", 100)
     data = sources_that_differ(1.0)
     folds = search_folds(data.y, data.sources, 5, np.random.default_rng(0))

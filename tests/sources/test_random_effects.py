@@ -7,19 +7,19 @@ from ensemblage.sources import upper_prediction_limit
 from ensemblage.sources._random_effects import mean_limits, shrink, shrink_shares
 
 
-def test_equal_estimates_stay_and_get_surer():
+def test_equal_estimates_stay_with_smaller_variance():
     found = shrink(np.full(10, 0.7), np.full(10, 0.04))
     np.testing.assert_allclose(found.values, 0.7, atol=1e-9)
     assert (found.high - found.low < 2 * 1.96 * 0.2).all()
 
 
-def test_sure_estimates_stay_where_they_are_and_unsure_ones_follow_the_others():
+def test_precise_estimates_stay_and_imprecise_ones_are_shrunk():
     found = shrink(np.array([0.0, 1.0, 2.0, 30.0]), np.array([1e-4, 1e-4, 1e-4, 400.0]))
     np.testing.assert_allclose(found.values[:3], [0, 1, 2], atol=0.01)
     assert found.values[3] < 10
 
 
-def test_what_tells_nothing_gets_the_mean():
+def test_infinite_variance_gets_the_mean():
     found = shrink(np.array([1.0, 1.2, 99.0]), np.array([0.01, 0.01, np.inf]))
     assert found.values[2] == pytest.approx(1.1, abs=0.05)
     assert np.isfinite(found.low).all()
@@ -27,7 +27,7 @@ def test_what_tells_nothing_gets_the_mean():
 
 @pytest.mark.parametrize("tau", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("n_sources", [4, 15, 40])
-def test_bounds_hold_as_often_as_they_say(n_sources, tau):
+def test_coverage_of_the_limits(n_sources, tau):
     rng = np.random.default_rng(n_sources)
     hits = []
     for _ in range(200):
@@ -47,7 +47,7 @@ def test_values_lie_between_the_estimates(estimates, variance):
     assert (found.low <= found.values).all()
 
 
-def test_shares_of_few_rows_are_drawn_to_the_others():
+def test_proportions_of_few_rows_are_shrunk():
     found = shrink_shares(np.array([20.0, 21.0, 19.0, 2.0]), np.array([100.0, 100.0, 100.0, 3.0]))
     np.testing.assert_allclose(found.values[:3], 0.2, atol=0.02)
     assert 0.2 < found.values[3] < 0.45
@@ -55,7 +55,7 @@ def test_shares_of_few_rows_are_drawn_to_the_others():
     assert (shrink_shares(np.array([0.0, 5.0]), np.array([5.0, 5.0])).high <= 1).all()
 
 
-def test_bounds_of_a_mean_and_of_a_new_value_by_hand():
+def test_confidence_and_prediction_limits_by_hand():
     # t(.975; 2) = 4.3027, t(.9; 2) = 1.8856, standard deviation 1
     low, high = mean_limits(np.array([1.0, 2.0, 3.0]))
     assert (low, high) == pytest.approx(

@@ -13,7 +13,7 @@ from ensemblage.sources import (
 )
 
 
-def test_numbers_follow_the_sorted_names():
+def test_codes_follow_the_sorted_names():
     names, codes = encode_sources(["b", "a", "b"], np.zeros((3, 1)))
     assert names.tolist() == ["a", "b"]
     assert codes.tolist() == [1, 0, 1]
@@ -27,13 +27,15 @@ def test_numbers_follow_the_sorted_names():
     assert lookup_sources(None, names, 2).tolist() == [-1, -1]
 
 
-def test_what_cannot_be_a_source_is_refused():
+def test_invalid_sources_are_refused():
     X = np.zeros((3, 1))
     with pytest.raises(ValueError, match="missing for 1 of 3 rows: give these a source"):
         encode_sources(np.array(["a", None, "b"], dtype=object), X)
-    with pytest.raises(TypeError, match="mixes values of type int and str: make them all text"):
+    with pytest.raises(
+        TypeError, match="mixes values of type int and str: convert them all to text"
+    ):
         encode_sources(np.array(["a", 1, "b"], dtype=object), X)
-    with pytest.raises(ValueError, match=r"sources must tell of each row .* got shape \(\)"):
+    with pytest.raises(ValueError, match=r"sources must have one entry per row.* got shape \(\)"):
         encode_sources(None, X)
     with pytest.raises(ValueError, match=r"in one column; got shape \(3, 2\)"):
         encode_sources([["a", "b"]] * 3, X)
@@ -57,7 +59,7 @@ DATA = {"age": [1.0, 2.0], "site": ["a", "b"]}
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_a_column_is_taken_out(frame):
+def test_the_source_column_is_removed(frame):
     rest, sources = split_source_column(frame(DATA), "site")
     assert list(rest.columns) == ["age"]
     assert list(sources) == ["a", "b"]
@@ -66,7 +68,7 @@ def test_a_column_is_taken_out(frame):
     assert list(found) == ["a", "b"]
 
 
-def test_what_is_given_is_preferred_and_the_column_goes():
+def test_given_sources_take_precedence_over_the_column():
     rest, sources = split_fitted_column(pd.DataFrame(DATA), ["c", "d"], "site")
     assert list(rest.columns) == ["age"]
     assert sources == ["c", "d"]
@@ -81,7 +83,7 @@ def test_rows_without_the_column_have_no_sources():
 
 
 def test_another_name_is_refused():
-    with pytest.raises(ValueError, match=r"sources='sit' is no column of X\..*'site'"):
+    with pytest.raises(ValueError, match=r"sources='sit' is not a column of X\..*'site'"):
         split_source_column(pd.DataFrame(DATA), "sit")
-    with pytest.raises(ValueError, match="sources='site' is no column of X"):
+    with pytest.raises(ValueError, match="sources='site' is not a column of X"):
         split_source_column(np.zeros((2, 1)), "site")

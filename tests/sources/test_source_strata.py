@@ -15,7 +15,7 @@ def rows_from(sources, seed=0):
 SOURCES = np.repeat(["north", "south", "west"], [40, 30, 25])
 
 
-def test_each_source_is_a_stratum_and_is_recognised():
+def test_each_source_is_a_stratum_that_the_gate_predicts():
     X = rows_from(SOURCES)
     strata = SourceStrata(random_state=0).fit(X, sources=SOURCES)
     assert strata.stratum_names_ == ["north", "south", "west"]
@@ -30,7 +30,7 @@ def test_small_sources_share_a_stratum():
     np.testing.assert_array_equal(np.bincount(codes), [50, 30, 23])
 
 
-def test_too_few_rows_together_take_the_next_larger_source_in():
+def test_too_few_rows_together_add_the_next_larger_source():
     codes, merged = merge_small(np.repeat(["a", "b", "c"], [50, 5, 30]), 20)
     assert merged == [["a"], ["b", "c"]]
     np.testing.assert_array_equal(np.bincount(codes), [50, 35])
@@ -38,8 +38,8 @@ def test_too_few_rows_together_take_the_next_larger_source_in():
     assert all_small == [["a", "b"]]
 
 
-def test_training_affinities_come_from_gates_that_had_not_seen_the_row():
-    # sources that cannot be told apart: a gate that saw a row could remember it, this one cannot
+def test_training_affinities_are_out_of_fold():
+    # sources with the same distribution: only a gate fitted on a row could predict its source
     rng = np.random.default_rng(0)
     X, sources = rng.normal(size=(60, 40)), np.repeat([0, 1], 30)
     strata = SourceStrata(random_state=0).fit(X, sources=sources)
@@ -48,7 +48,7 @@ def test_training_affinities_come_from_gates_that_had_not_seen_the_row():
     assert strata.transform(X)[own].mean() > 0.75
 
 
-def test_no_sources_is_one_source_and_is_said():
+def test_warning_without_sources():
     with pytest.warns(UserWarning, match="without sources: all rows count as one source"):
         strata = SourceStrata().fit(rows_from(SOURCES))
     assert strata.memberships_.shape == (95, 1)

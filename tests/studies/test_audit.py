@@ -15,19 +15,19 @@ def sites():
     return Dataset("sites", X, y, ("age", "job"), ("numeric", "categorical"), sources=sources)
 
 
-def test_words_names_and_progress(sites):
-    told = []
-    found = audit(sites, "logistic", n_splits=3, progress=lambda *place: told.append(place))
+def test_categorical_columns_names_and_progress(sites):
+    calls = []
+    found = audit(sites, "logistic", n_splits=3, progress=lambda *place: calls.append(place))
     assert [each.name for each in found.audit.sources] == ["north", "south", "west"]
     assert {each.column for each in found.audit.column_shifts} == {"age", "job"}
-    assert found.sentences[0].startswith("On a new source expect an error of 0.")
+    assert found.sentences[0].startswith("Expected error at a new source: 0.")
     assert found.data.sources == {"north": 60, "south": 60, "west": 60}
-    assert told[0] == (0, 9)
-    assert told[-1] == (9, 9)
+    assert calls[0] == (0, 9)
+    assert calls[-1] == (9, 9)
 
 
-def test_what_cannot_be_audited_is_said():
-    with pytest.raises(ValueError, match="needs to know where rows come from"):
+def test_a_dataset_without_sources_is_refused():
+    with pytest.raises(ValueError, match="needs the source of each row"):
         audit(load_dataset("iris"))
 
 

@@ -1,4 +1,4 @@
-"""Bayesian networks: discretisation, structure search, tables, classifiers."""
+"""Bayesian network classifiers: discretisation, structure search, probability tables."""
 
 import lazy_loader
 

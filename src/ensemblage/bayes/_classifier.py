@@ -64,10 +64,10 @@ from ensemblage.datasets import MISSING_CODE, read_features
 
 Doubles: TypeAlias = NDArray[np.float64]
 Estimate: TypeAlias = Callable[[Structure], tuple[FittedNetwork, Doubles | None]]
-"""From a structure to a network, and the log joint of rows that its tables have not seen.
+"""Function from a structure to a network and the out-of-bag log joint of the training rows.
 
-The latter, of shape (n_rows, n_classes), is None if there are no such tables, and NaN for a row
-that all have seen.
+The latter, of shape (n_rows, n_classes), is None without bootstraps, and NaN for rows that are in
+all of them.
 """
 FITTED = {
     "classes_": "labels (classes)",
@@ -83,46 +83,46 @@ FITTED = {
 }
 N_FOLDS = 5
 """Folds in which a network without bootstraps is calibrated."""
-ENOUGH_ROWS = 2000
-"""Held-out rows that suffice for a temperature; of larger data fewer folds are fitted."""
+CALIBRATION_ROWS = 2000
+"""Out-of-fold rows that suffice for a temperature; with more rows fewer folds are fitted."""
 NETWORK_DOCS = """
 max_parents : int or None, default=3
-    Upper bound on each feature's parents, the class included; None for no bound.
+    Maximal number of parents of each feature, including the class; None for no limit.
 init : {"naive", "empty"}, default="naive"
-    Where the search starts: with the class as every feature's parent, or with no parents.
+    Initial network: the class as the parent of every feature, or no arcs.
 search : {"k2", "tan", "hill-climbing", "tabu"}, default="k2"
-    How the structure is found. ``"k2"`` takes a feature's parents from those before it in
-    ``order``. ``"tan"`` gives each feature the class and one more parent, in the tree of the
-    largest conditional mutual information, whatever the criterion and the start.
-    ``"hill-climbing"`` adds, removes or reverses one arc at a time, the best; ``"tabu"`` goes on
-    from there, downhill too, until ten moves in a row have found no better structure.
+    Structure search. ``"k2"`` takes a feature's parents from those before it in ``order``.
+    ``"tan"`` is tree-augmented naive Bayes: each feature has the class and one more parent, in the
+    tree with the largest conditional mutual information; ``criterion`` and ``init`` are ignored.
+    ``"hill-climbing"`` makes the best addition, removal or reversal of one arc at a time;
+    ``"tabu"`` continues from there, also with moves that lower the score, until ten consecutive
+    moves have found no better structure.
 constraints : NetworkConstraints or None, default=None
-    Arcs that there must be, arcs that there must not be, and tiers of nodes.
+    Required arcs, forbidden arcs, and tiers of nodes.
 smoothing : float, default=0.5
-    Added to each count of a table.
+    Additive smoothing: added to each count of a table.
 order : array-like of str or int, default=None
-    Features by name or position, each once; K2 takes a feature's parents from those before it,
-    other searches prefer the earlier of equals. None for the columns' order, with earlier tiers
-    and required parents first.
+    Features by name or position, each once. K2 takes a feature's parents from those before it;
+    the other searches use the order to resolve ties. None for the order of the columns, with
+    earlier tiers and required parents first.
 discretizer : {"mdlp", None}, default="mdlp"
-    How numeric columns become categories; None takes each number as a category of its own.
+    Discretisation of numeric columns; None takes each distinct value as a category.
 missing : {"mode", "marginal", "em"}, default="mode"
-    In training missing values are filled with the column's mode; ``"em"`` does so for the search
-    only, and estimates the tables by expectation and maximisation. At prediction, they are filled
-    with the mode, or summed over ("marginal", "em").
+    In training, missing values are filled with the column's mode; ``"em"`` does so for the search
+    only, and estimates the tables by expectation-maximisation. At prediction, they are filled with
+    the mode, or marginalised ("marginal", "em").
 categories : "auto", list or dict, default="auto"
-    Categories of columns whose type does not declare them, also of those that never occur: a
-    list per column, None where there are none, or lists by the column's name.
+    Categories of columns whose type does not declare them, including those that do not occur: a
+    list with one entry per column (None for "auto"), or a dict by column name.
 temperature_ : float
-    What the log probabilities of class and row are divided by before they are made to add up to
-    one; 1 without calibration.
+    Temperature by which the log joint of class and row is divided before normalisation; 1 without
+    calibration.
 parents_ : dict of str to list of str
-    Parents of each node, in the order in which they were added; the class under its own
-    name.
+    Parents of each node, in the order in which they were added.
 order_ : list of str
     The class, then the features in the order of the search, parents before children.
 categories_ : dict of str to list
-    What each node's codes stand for.
+    Categories or bins of each node, by code.
 modes_ : ndarray of shape (n_features,)
     Code that fills a missing value.
 class_log_prior_ : ndarray of shape (n_classes,)
@@ -132,9 +132,9 @@ target_name_ : str
 classes_ : ndarray of shape (n_classes,)
     Classes, sorted; those that a categorical ``y`` declares, even if they do not occur.
 class_codes_ : ndarray of shape (n_classes,)
-    Position of each of them in ``categories_``.
+    Position of each class in ``categories_``.
 network_ : object
-    What prediction reads: how columns become codes, and all tables.
+    Coding of the columns and all tables, used at prediction.
 n_features_in_ : int
     Number of features.
 feature_names_in_ : ndarray of shape (n_features,)
@@ -143,7 +143,7 @@ feature_names_in_ : ndarray of shape (n_features,)
 
 
 class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEstimator):
-    """Template of a Bayesian network classifier; subclasses may score and estimate otherwise."""
+    """Base class of Bayesian network classifiers; subclasses may override score and estimate."""
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "max_parents": [Interval(Integral, 1, None, closed="left"), None],
@@ -196,49 +196,49 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn bins, structure and tables.
+        """Fit bins, structure and tables.
 
         Parameters
         ----------
         X : dataframe or array-like of shape (n_samples, n_features)
-            Numbers, categories, truth values; for missing values see ``missing``.
+            Numeric, categorical and boolean columns; for missing values see ``missing``.
         y : array-like of shape (n_samples,)
             Classes; a categorical column keeps the classes that it declares.
         sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight two counts as two rows. Weights below one in the mean, or above a
-            million, are no copies: they are scaled to a mean of one.
+            A row of weight two counts as two rows. Weights with a mean below one, or above a
+            million, are scaled to a mean of one.
 
         Returns
         -------
         self : object
-            Fitted network.
+            Fitted estimator.
         """
         training = read_training(self, X, y, sample_weight)
         space = plan_search(self, training)
         n_steps = len(space.order) if self.search in {"k2", "tan"} else None
         with fit_progress(self, "node" if n_steps else "move", n_steps) as step:
             found = self._learn(training, space, step)
-        structure, view_structures, network, held_out = found
+        structure, view_structures, network, log_joint = found
         self._store(training, space, structure, network, view_structures)
         self.temperature_ = 1.0
         if self.calibration == "temperature":
-            if held_out is None:
-                held_out = self._held_out(training, structure)
-            known = np.isfinite(held_out).all(axis=1)
+            if log_joint is None:
+                log_joint = self._out_of_fold_log_joint(training, structure)
+            known = np.isfinite(log_joint).all(axis=1)
             self.temperature_ = fit_temperature(
-                held_out[known], training.labels[known], training.weights[known]
+                log_joint[known], training.labels[known], training.weights[known]
             )
         return self
 
     def _learn(
         self, training: Training, space: SearchSpace, step: Callable[[], bool]
     ) -> tuple[Structure, list[Structure], FittedNetwork, NDArray[np.float64] | None]:
-        """Cut the columns, search the structure, estimate the tables.
+        """Discretise the columns, search the structure, estimate the tables.
 
-        The coded rows are free again afterwards, before folds are coded for the temperature.
+        A method of its own, so that the coded rows are freed before the calibration.
         """
         sample = code_sample(training, self.discretizer, self.max_entries, self.n_jobs)
-        if sample.rows.one_class():  # no structure predicts better than another
+        if sample.rows.one_class():  # all structures predict the same
             empty = Structure.start(len(space.order), "empty")
             return empty, [], self._estimate(training, sample, empty), None
         score, estimate, view_scores = self._plan(training, sample)
@@ -248,43 +248,43 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         return structure, view_structures, *estimate(structure)
 
     def _plan(self, training: Training, sample: Sample) -> tuple[Score, Estimate, list[Score]]:
-        """Give the score of the search, the estimation of tables, and scores of single views."""
+        """Return the score of the search, the estimator of the tables, and scores of the views."""
         measure = make_measure(criterion_of(self), sample.rows, self.smoothing)
         score = partial(measure, view=sample.weights)
         return score, lambda structure: (self._estimate(training, sample, structure), None), []
 
     def _estimate(self, training: Training, sample: Sample, structure: Structure) -> FittedNetwork:
-        """Estimate all tables, by EM or with missing values filled."""
+        """Estimate all tables, by EM or with missing values filled with the mode."""
         if self.missing == "em":
             return fit_expected(training, sample, self.smoothing, structure)
         return fit_network(sample, self.smoothing, structure)
 
-    def _held_out(self, training: Training, structure: Structure) -> Doubles:
+    def _out_of_fold_log_joint(self, training: Training, structure: Structure) -> Doubles:
         """Log joint of the rows of each fold, by bins and tables from the other folds."""
-        held_out = np.full((len(training.labels), len(training.classes)), np.nan)
+        log_joint = np.full((len(training.labels), len(training.classes)), np.nan)
         folds = deal_folds(training.labels.astype(np.intp), N_FOLDS, np.random.default_rng(0))
-        needed = -(-N_FOLDS * ENOUGH_ROWS // len(training.labels))
+        needed = -(-N_FOLDS * CALIBRATION_ROWS // len(training.labels))
         for train, test in islice(folds, needed):
             part, rest = training.take(train), [column.take(test) for column in training.columns]
             sample = code_sample(part, self.discretizer, self.max_entries)
             network = self._estimate(part, sample, structure)
-            held_out[test] = self._joint(network, code_columns(rest, network.coders))
-        return held_out
+            log_joint[test] = self._joint(network, code_columns(rest, network.coders))
+        return log_joint
 
     def _joint(self, network: FittedNetwork, codes: NDArray[np.int32]) -> Doubles:
-        """Log of class and row together, up to a constant per row, classes as coded."""
+        """Log joint of class and row, up to a constant per row, classes in order of their codes."""
         if self.missing != "mode" and (codes == MISSING_CODE).any():
             return marginal_log_joint(network, codes, self.max_entries)
         return network.log_joint(fill_missing(codes, network.coders))
 
     def predict_proba(self, X: Any) -> Doubles:
-        """Probability of each class.
+        """Predict class probabilities.
 
         Parameters
         ----------
         X : dataframe or array-like of shape (n_samples, n_features)
-            As in ``fit``. A category that was not known then has the smoothed probability of
-            a zero count; as a parent it makes the distribution uniform.
+            New rows, with the columns of ``fit``. An unseen category has the smoothed probability
+            of a zero count; an unseen category of a parent gives a uniform distribution.
 
         Returns
         -------
@@ -294,7 +294,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> Doubles:
-        """Log probability of each class.
+        """Predict log probabilities of the classes.
 
         Parameters
         ----------
@@ -310,7 +310,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         return log_softmax(log_joint, axis=1)[:, self.class_codes_]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class; of equally probable ones the first.
+        """Predict the most probable class of each row.
 
         Parameters
         ----------
@@ -320,14 +320,14 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         Returns
         -------
         ndarray of shape (n_samples,)
-            Classes.
+            Predicted classes; the first of equally probable ones.
         """
         best = self._log_joint(X).argmax(axis=1)
         predicted: NDArray[Any] = self._declared_classes()[best]
         return predicted
 
     def explain(self, X: Any) -> Doubles:
-        r"""Give what each node contributes to the decision, in log odds.
+        r"""Compute each node's contribution to the log-odds.
 
         Parameters
         ----------
@@ -337,10 +337,10 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         Returns
         -------
         ndarray of shape (n_samples, n_features + 1) or (n_samples, n_features + 1, n_classes)
-            First the class's own prior, then each feature. With two classes the contribution to
-            :math:`\log P(c_1 \mid x) - \log P(c_0 \mid x)`; with more, to each class's log
-            probability against the mean over the classes. Rows add up to the decision: softmax
-            over the classes gives ``predict_proba``.
+            Baseline (the prior of the class), then the contribution of each feature. With two
+            classes, contributions to :math:`\log P(c_1 \mid x) - \log P(c_0 \mid x)`; with more,
+            to the log probability of each class minus the mean over the classes. Their sum gives
+            the prediction: its softmax over the classes is ``predict_proba``.
         """
         check_is_fitted(self)
         codes = fill_missing(self._codes(X), self.network_.coders)
@@ -349,12 +349,12 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         return odds if len(self.classes_) != 2 else np.asarray(found[:, :, 1] - found[:, :, 0])
 
     def graph(self) -> BayesNetwork:
-        """Give the fitted network itself.
+        """Return the fitted network.
 
         Returns
         -------
         BayesNetwork
-            Nodes, states, parents and tables, free of the classifier.
+            Nodes, states, parents and tables, without the temperature.
         """
         check_is_fitted(self)
         return BayesNetwork(
@@ -364,7 +364,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         )
 
     def markov_blanket(self, node: str | None = None) -> list[str]:
-        """Name the nodes that, once known, make all others irrelevant to one.
+        """List the Markov blanket: given these nodes, a node is independent of all others.
 
         Parameters
         ----------
@@ -384,14 +384,14 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
+            Number of rows.
         random_state : int, RandomState instance or None, default=None
-            For the draw.
+            Controls the sampling.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Categories, and the ranges of bins as text.
+            Categories; for numeric columns the ranges of bins as text.
         y : ndarray of shape (n_samples,)
             Classes.
         """
@@ -405,7 +405,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         return X, self._declared_classes()[drawn[self.target_name_]]
 
     def to_networkx(self) -> Any:
-        """Give the graph to networkx, with states and tables on the nodes.
+        """Convert the graph to networkx, with states and tables as node attributes.
 
         Returns
         -------
@@ -420,7 +420,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         Returns
         -------
         str
-            For ``dot`` or any viewer of its format.
+            Input of ``dot``.
         """
         return self.graph().to_dot(self.target_name_)
 
@@ -488,27 +488,29 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         return self._joint(self.network_, self._codes(X))
 
     def _check_fitted(self) -> None:
-        """Refuse attributes that do not describe ``network_``."""
-        expect(isinstance(self.network_, FittedNetwork), "network_ is no network")
+        """Reject attributes that do not match ``network_``."""
+        expect(isinstance(self.network_, FittedNetwork), "network_ is not a network")
         self.network_._check_fitted()  # noqa: SLF001  a check of ours, of a part
         coders, tables = self.network_.coders, self.network_.tables
         sizes = {"classes": len(self.network_.log_prior), "features": self.n_features_in_}
         expect_fitted(self, FITTED, nodes=len(tables) + 1, **sizes)
-        expect(self.temperature_ > 0, "its temperature is no positive number")
-        expect(len(tables) == self.n_features_in_, "the network has not one table per column")
+        expect(self.temperature_ > 0, "temperature_ is not positive")
+        expect(len(tables) == self.n_features_in_, "the network does not have one table per column")
         expect(len(set(self.class_codes_.tolist())) == sizes["classes"], "class_codes_ repeat")
-        expect(self.modes_.tolist() == [coder.mode for coder in coders], "modes_ are others")
+        modes = [coder.mode for coder in coders]
+        expect(self.modes_.tolist() == modes, "modes_ do not match the network")
         names = list(self.parents_)
-        expect(names[0] == self.target_name_, "the class is not first")
-        expect(sorted(self.order_) == sorted(names), "order_ names other nodes")
-        expect(list(self.categories_) == names, "categories_ are of other nodes")
+        expect(names[0] == self.target_name_, "the class is not the first node")
+        expect(sorted(self.order_) == sorted(names), "order_ does not match the nodes")
+        expect(list(self.categories_) == names, "categories_ do not match the nodes")
         for name, coder, table in zip(names[1:], coders, tables, strict=True):
             own = [names[parent] for parent in table.parents]
-            expect(self.parents_[name] == own, "parents_ are others")
-            expect(len(self.categories_[name]) == coder.n_codes, "categories_ are others")
+            expect(self.parents_[name] == own, "parents_ do not match the network")
+            n_categories = len(self.categories_[name])
+            expect(n_categories == coder.n_codes, "categories_ do not match the network")
             cuts = self.cut_points_.get(name)
             both = [None if each is None else each.tolist() for each in (cuts, coder.cuts)]
-            expect(both[0] == both[1], "cut_points_ are others")
+            expect(both[0] == both[1], "cut_points_ do not match the network")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -521,38 +523,39 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
 @set_module("ensemblage.bayes")
 @with_shared(NETWORK_DOCS)
 class BayesNetClassifier(BaseBayesNet):
-    r"""Bayesian network classifier learned by K2 or another search.
+    r"""Bayesian network classifier with structure learning by K2 or another search.
 
-    Numeric columns are cut into bins (:class:`MDLPDiscretizer`), missing values are filled with
-    the column's mode, and each feature in turn takes the parents, among the class and the features
-    before it, that raise the score most. The result is a network that can be read: a handful of
-    arrows, and a table of probabilities for each node.
+    Numeric columns are discretised (:class:`MDLPDiscretizer`), missing values are filled with the
+    column's mode, and each feature in turn takes the parents, among the class and the features
+    before it, that raise the score most. The result is a graph with few arcs and a probability
+    table for each node.
 
     Parameters
     ----------
     {max_parents, search}
     criterion : {"probability", "accuracy", "log", "k2", "bdeu", "bic"}, default="probability"
-        What a candidate parent must raise. The first three judge the whole network by leaving
-        each row out of its own tables: mean probability of the true class, share of rows whose
-        class is most probable, or mean log probability. The others are local scores, which look
-        at one node and do not know that a classifier is wanted: the marginal likelihood with a
-        uniform prior (Cooper and Herskovits), with a BDeu prior of sample size one, or BIC.
+        Score that a candidate parent must raise. The first three are leave-one-out scores of the
+        whole network: mean probability of the true class, accuracy, or mean log probability. The
+        others are local scores of one node, which do not consider classification: the marginal
+        likelihood with a uniform prior (Cooper and Herskovits), with a BDeu prior of equivalent
+        sample size one, or BIC.
     {init, order, constraints, smoothing, discretizer, categories, missing}
     calibration : {"temperature"} or None, default="temperature"
-        Networks are overconfident: ``"temperature"`` divides their log odds by a number
-        learned in five folds, in which bins and tables of the one structure are fitted again;
-        above 2,000 rows in fewer, one from 10,000 rows on. Decisions stay as they are.
+        Networks are overconfident: ``"temperature"`` divides their log-odds by a temperature fitted
+        to out-of-fold predictions of five folds (fewer above 2,000 rows, one from 10,000 rows on),
+        in which bins and tables of the one structure are fitted again. Predicted classes do not
+        change.
     max_entries : int, default=2**24
-        Cap on the entries of a table; a ``ValueError`` names the table that would exceed it.
+        Maximal number of entries of a table; a ``ValueError`` names the table that would exceed it.
     n_jobs : int, default=None
-        Columns cut into bins at the same time.
+        Number of columns discretised in parallel.
 
     Attributes
     ----------
     {parents_}
     tables_ : dict of str to ProbabilityTable
-        Parents and probabilities of each node, for the configurations of the parents' values
-        that occurred, as codes. Others are uniform.
+        Parents and probabilities of each node, for the configurations of the parents that occur,
+        as codes. Other configurations are uniform.
     {order_, categories_}
     cut_points_ : dict of str to ndarray
         Cut points of the numeric columns.
@@ -561,23 +564,23 @@ class BayesNetClassifier(BaseBayesNet):
 
     See Also
     --------
-    ensemblage.inner.InnerBayesNetClassifier : Each score by an ensemble of views.
-    MDLPDiscretizer : The bins on their own.
+    ensemblage.inner.InnerBayesNetClassifier : Inner Bayesian network, learned with an ensemble.
+    MDLPDiscretizer : The discretisation alone.
 
     Notes
     -----
-    A table holds :math:`(n + \alpha) / (N + \alpha r)` for each of :math:`r` categories,
-    declared ones included. The leave-one-out score (Algorithm 3 of the paper) takes a row out
-    of its own entries only. A parent must raise the score by more than 1e-10; of equal
-    candidates the earliest wins. With a single class or row the network stays empty and
-    predicts the prior.
+    A table has :math:`(n + \alpha) / (N + \alpha r)` for each of :math:`r` categories, including
+    declared ones that do not occur. The leave-one-out score (Algorithm 3 of the paper) removes a
+    row from its own entries only. A parent must raise the score by more than 1e-10; ties are
+    resolved in favour of the earliest candidate. With a single class or row the network is empty
+    and predicts the prior.
 
-    With a temperature T the class has :math:`P(c|x) \propto P(c, x)^{1/T}`. ``predict_proba``,
-    sums over missing values and ``explain`` agree; ``graph`` and its exports hold the network
-    itself, :math:`P(c, x)`, whose posterior is to be raised to the power of 1/T and normalised.
+    With a temperature T the class has :math:`P(c|x) \propto P(c, x)^{1/T}`. ``predict_proba`` and
+    ``explain`` use the temperature; ``graph`` and its exports have the network itself,
+    :math:`P(c, x)`, whose posterior must be raised to the power of 1/T and normalised.
 
-    Rows with an integer weight count as so many rows, and one of them is
-    left out at a time; a weight below one is left out whole.
+    A row with an integer weight counts as this number of rows, of which one is left out at a time;
+    a row with a weight below one is left out whole.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Columns as codes of nodes."""
+"""Coding of columns as discrete nodes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Codes = NDArray[np.int32]
 Doubles = NDArray[np.float64]
 
 MAX_ENTRIES = 2**24
-"""Entries of a table, unless the user sets another cap."""
-MAX_REMEMBERED_ROWS = 2**22
-"""Configurations are remembered up to so many rows in all."""
+"""Default of the maximal number of entries of a table."""
+MAX_CACHED_ROWS = 2**22
+"""Maximal number of rows, over all sets of parents, whose configurations are cached."""
 
 
 @set_module("ensemblage.bayes")
@@ -36,9 +36,9 @@ class ProbabilityTable(NamedTuple):
     Parameters
     ----------
     parents : list of str
-        Their names.
+        Names of the parents.
     configurations : ndarray of shape (n_configurations, n_parents)
-        Positions among the parents' states. A configuration that is not listed is uniform.
+        Indices of the parents' states. A configuration that is not listed is uniform.
     probabilities : ndarray of shape (n_configurations, n_states)
         One distribution per configuration.
     """
@@ -48,12 +48,12 @@ class ProbabilityTable(NamedTuple):
     probabilities: NDArray[np.float64]
 
     def given(self, states: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Find the distribution of each row.
+        """Look up the distribution of each row.
 
         Parameters
         ----------
         states : ndarray of shape (n_rows, n_parents)
-            The parents' states.
+            Indices of the parents' states.
 
         Returns
         -------
@@ -61,11 +61,11 @@ class ProbabilityTable(NamedTuple):
             Probabilities, up to a factor per row.
         """
         known = np.asarray(self.configurations, dtype=np.int64)
-        _, number = np.unique(np.concatenate([known, states]), axis=0, return_inverse=True)
-        number = number.reshape(-1)
-        chances = np.full((number.max() + 1, self.probabilities.shape[1]), 1.0)
-        chances[number[: len(known)]] = self.probabilities
-        return chances[number[len(known) :]]
+        _, index = np.unique(np.concatenate([known, states]), axis=0, return_inverse=True)
+        index = index.reshape(-1)
+        found = np.full((index.max() + 1, self.probabilities.shape[1]), 1.0)
+        found[index[: len(known)]] = self.probabilities
+        return found[index[len(known) :]]
 
 
 @set_module("ensemblage.bayes")
@@ -74,18 +74,18 @@ class EntryCapError(ValueError):
 
 
 def check_entries(entries: int, max_entries: int, node: str, parents: Sequence[str]) -> None:
-    """Refuse a table that is too large, before any of it is allocated."""
+    """Reject a table that is too large, before it is allocated."""
     if entries > max_entries:
         given = ", ".join(map(repr, parents)) or "no parents"
         raise EntryCapError(
-            f"The table of {node!r} given {given} would take {entries} entries, more than "
-            f"max_entries={max_entries}. Lower max_parents, leave out or merge columns with many "
-            "categories, or raise max_entries."
+            f"The table of {node!r} given {given} would have {entries} entries, more than "
+            f"max_entries={max_entries}. Lower max_parents, remove columns with many categories, "
+            "merge categories, or raise max_entries."
         )
 
 
 class Training(NamedTuple):
-    """Everything that ``fit`` gets; the classes in the order of their codes, ``labels``."""
+    """Training data; ``classes`` are in the order of their codes, ``labels``."""
 
     columns: list[Column]
     target_name: str
@@ -100,20 +100,20 @@ class Training(NamedTuple):
 
     @property
     def sorted_codes(self) -> NDArray[np.int64]:
-        """Codes in the order of the sorted classes; as declared if types cannot be compared."""
+        """Codes in the order of the sorted classes; as declared if classes cannot be compared."""
         try:
             return np.argsort(self.classes, kind="stable")
         except TypeError:
             return np.arange(len(self.classes))
 
     def take(self, rows: NDArray[np.intp]) -> Training:
-        """Give some of the rows; declared classes stay."""
+        """Select rows; declared classes are kept."""
         columns = [column.take(rows) for column in self.columns]
         return self._replace(columns=columns, labels=self.labels[rows], weights=self.weights[rows])
 
 
 def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Training:
-    """Read what ``fit`` gets; rows without weight are dropped."""
+    """Validate the input of ``fit``; rows without weight are dropped."""
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
@@ -135,7 +135,7 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
 
 
 def _read_classes(y: Any) -> tuple[NDArray[Any], Codes]:
-    """Give the classes and each row's code; a categorical column keeps its declared classes."""
+    """Return the classes and each row's code; a categorical column keeps its declared classes."""
     categories = getattr(getattr(y, "dtype", None), "categories", None)
     values = column_or_1d(y, warn=True)
     assert_all_finite(values, input_name="y")
@@ -145,28 +145,28 @@ def _read_classes(y: Any) -> tuple[NDArray[Any], Codes]:
         return classes, labels.astype(np.int32)
     declared = list(categories.tolist() if hasattr(categories, "tolist") else categories)
     if not all(isinstance(each, str) for each in declared):
-        check_classification_targets(values)  # of texts there is nothing to check; they sort slowly
+        check_classification_targets(values)  # slow for strings, which are always valid
     position = {category: code for code, category in enumerate(declared)}
     return np.array(declared), np.array([position[v] for v in values.tolist()], dtype=np.int32)
 
 
 def cut_column(values: Doubles, labels: Codes, weights: Doubles, n_classes: int) -> Doubles:
-    """Find one column's cut points; rows without a value or weight are left out."""
+    """Find one column's cut points; rows with a missing value or without weight are ignored."""
     kept = np.flatnonzero(~np.isnan(values) & (weights > 0))
     order = kept[np.argsort(values[kept], kind="stable")]
-    numbers, classes = values[order].astype(np.float64), labels[order].astype(np.int64)
-    cuts: Doubles = mdlp_cut_points(numbers, classes, weights[order], n_classes)
+    ascending, classes = values[order].astype(np.float64), labels[order].astype(np.int64)
+    cuts: Doubles = mdlp_cut_points(ascending, classes, weights[order], n_classes)
     return cuts
 
 
 def bin_of(values: Doubles, cuts: Doubles) -> Codes:
-    """Count the cut points below each value; ``-1`` where it is NaN."""
+    """Count the cut points below each value; ``-1`` for NaN."""
     bins: Codes = bin_numbers(np.ascontiguousarray(values, dtype=np.float64), cuts)
     return bins
 
 
 def bin_labels(cuts: Doubles) -> list[str]:
-    """Name the bins by their ranges; there is one more than there are cuts.
+    """Name the bins by their ranges; there is one more bin than cuts.
 
     Examples
     --------
@@ -181,9 +181,9 @@ def bin_labels(cuts: Doubles) -> list[str]:
 @set_module("ensemblage.bayes")
 @dataclass(frozen=True, eq=False)
 class Coder:
-    """How one column becomes codes: by cut points, or by categories, whose order is the code.
+    """Coding of one column: by cut points, or by categories, whose position is the code.
 
-    The mode is the code that stands in for a missing value.
+    The mode is the code that replaces a missing value.
     """
 
     cuts: Doubles | None = None
@@ -192,30 +192,30 @@ class Coder:
 
     @property
     def labels(self) -> list[Any]:
-        """What each code stands for: categories, or the ranges of bins."""
+        """Category or range of the bin of each code."""
         if self.cuts is not None:
             return list(bin_labels(self.cuts))
-        # a column without any value still is a node, of a single state
+        # a column without values is a node with a single state
         return list(self.categories) if self.categories else ["missing"]
 
     @property
     def n_codes(self) -> int:
-        """Number of labels."""
+        """Number of codes."""
         return len(self.cuts) + 1 if self.cuts is not None else max(len(self.categories or []), 1)
 
     def check(self) -> None:
-        """Refuse cuts and categories that no fit makes."""
+        """Reject cuts and categories that no fit produces."""
         expect_fitted(self, {"cuts": "optional float (*)"})
         ascend = self.cuts is None or bool((np.diff(self.cuts) > 0).all())
-        expect(ascend, "a column's cuts do not ascend")
+        expect(ascend, "a column's cut points are not sorted")
         listed = self.categories is None or isinstance(self.categories, list)
         expect(listed and not any(isinstance(each, dict) for each in self.categories or []),
-               "a column's categories are none")  # fmt: skip
-        whole = isinstance(self.mode, int) and 0 <= self.mode < self.n_codes
-        expect(whole, "a column's mode is none of its codes")
+               "a column's categories are invalid")  # fmt: skip
+        valid = isinstance(self.mode, int) and 0 <= self.mode < self.n_codes
+        expect(valid, "a column's mode is not one of its codes")
 
     def code(self, column: Column) -> Codes:
-        """Code a column: ``MISSING_CODE`` where missing, ``n_codes`` for an unseen category."""
+        """Code a column: ``MISSING_CODE`` for missing values, ``n_codes`` for unseen categories."""
         if self.cuts is not None:
             return bin_of(column.as_numbers(), self.cuts)
         if self.categories:
@@ -223,7 +223,7 @@ class Coder:
         return np.where(column.match([]) == MISSING_CODE, MISSING_CODE, self.n_codes)
 
     def code_weights(self, column: Column, weights: Doubles) -> Doubles:
-        """Weight of the rows that have each code."""
+        """Weight of the rows with each code."""
         codes = self.code(column)
         known = (codes != MISSING_CODE) & (codes < self.n_codes)
         found = np.bincount(codes[known], weights=weights[known], minlength=self.n_codes)
@@ -233,7 +233,7 @@ class Coder:
 def learn_coders(
     training: Training, discretizer: str | None, n_jobs: int | None = None
 ) -> list[Coder]:
-    """Learn bins, categories and modes; without a discretizer each number is a category."""
+    """Fit bins, categories and modes; without a discretizer each value is a category."""
     columns, weights = training.columns, training.weights
     numeric = [j for j, c in enumerate(columns) if c.numbers is not None and discretizer]
     shared = (training.labels, weights, len(training.classes))
@@ -247,7 +247,7 @@ def learn_coders(
 
 
 def code_columns(columns: list[Column], coders: list[Coder]) -> Codes:
-    """Code all columns, of shape (n_nodes, n_rows); the class's place is left at zero."""
+    """Code all columns: (n_nodes, n_rows); the row of the class is zero."""
     codes = np.zeros((len(columns) + 1, columns[0].n_rows), dtype=np.int32)
     for row, column, coder in zip(codes[CLASS + 1 :], columns, coders, strict=True):
         row[:] = coder.code(column)
@@ -255,23 +255,26 @@ def code_columns(columns: list[Column], coders: list[Coder]) -> Codes:
 
 
 def fill_missing(codes: Codes, coders: list[Coder]) -> Codes:
-    """Put each column's mode where a value is missing, in place."""
+    """Replace missing values by the column's mode, in place."""
     for row, coder in zip(codes[CLASS + 1 :], coders, strict=True):
         row[row == MISSING_CODE] = coder.mode
     return codes
 
 
 def full_grid(sizes: Sequence[int]) -> tuple[Codes, list[Codes]]:
-    """List all configurations of parents with so many categories; as :meth:`CodedRows.grid`."""
+    """List all configurations of parents with these numbers of categories.
+
+    The result is that of :meth:`CodedRows.grid`.
+    """
     listed = np.indices(sizes, dtype=np.int32).reshape(len(sizes), math.prod(sizes)).T
     steps = [np.arange(n, dtype=np.int32) for n in np.cumprod(sizes, dtype=np.int64)]
     return np.ascontiguousarray(listed), steps
 
 
 class CodedRows:
-    """Codes of all nodes; numbers the observed configurations of growing sets of parents.
+    """Codes of all nodes, and indices of the observed configurations of sets of parents.
 
-    The names are for errors; no table may have more than ``max_entries``.
+    The names are for error messages; no table may have more than ``max_entries``.
     """
 
     def __init__(self, nodes: Nodes, names: list[str], max_entries: int = MAX_ENTRIES) -> None:
@@ -283,7 +286,7 @@ class CodedRows:
         # nodes with one category are independent of any other
         self.varies: NDArray[np.bool_] = nodes.n_categories > 1
         self.all_vary = bool(self.varies.all())
-        # a list is read faster than an array; its last entry is NO_EXTRA's
+        # indexing a list is faster than indexing an array; the last entry is for NO_EXTRA
         self._splits: list[int] = [*nodes.n_categories.tolist(), 1]
         self._single = CodedColumn(np.zeros(self.n_rows, dtype=np.int32), 1)
         self._known: dict[tuple[int, ...], tuple[CodedColumn, Codes]] = {}
@@ -293,21 +296,21 @@ class CodedRows:
         return len(np.unique(self.nodes.codes[CLASS])) < 2
 
     def column(self, node: int) -> CodedColumn:
-        """Give one node's codes."""
+        """Return one node's codes."""
         return CodedColumn(self.nodes.codes[node], int(self.nodes.n_categories[node]))
 
     def labels(self, by_class: bool) -> CodedColumn:
-        """Give the class's codes, or one class for all rows."""
+        """Return the class codes, or a single class for all rows."""
         return self.column(CLASS) if by_class else self._single
 
     def configurations(self, parents: Sequence[int]) -> CodedColumn:
-        """Give each row the number of its configuration; the parents' order matters."""
+        """Return the index of each row's configuration; it depends on the order of the parents."""
         return self._refined(tuple(parents))[0] if parents else self._single
 
     def grid(self, parents: Sequence[int]) -> tuple[Codes, list[Codes]]:
-        """List the configurations that occur, (n_configurations, n_parents), and the way to them.
+        """List the configurations that occur, (n_configurations, n_parents), and look-up steps.
 
-        For the way, one array of steps per parent, see :func:`refine`.
+        There is one array of steps per parent; see :func:`refine`.
         """
         configurations, steps = np.zeros((1, 0), dtype=np.int32), []
         for j, parent in enumerate(parents):
@@ -325,7 +328,7 @@ class CodedRows:
         n_configurations: int,
         extras: Sequence[int] = (NO_EXTRA,),
     ) -> int:
-        """Count the entries of the widest table with an extra as one more parent; refuse too many.
+        """Count the entries of the largest table with an extra parent; raise if there are too many.
 
         ``n_configurations`` includes the classes if the class is a parent.
         """
@@ -343,14 +346,14 @@ class CodedRows:
             before, last = self.configurations(parents[:-1]), self.column(parents[-1])
             needed, name = before.n_codes * last.n_codes, self.names[parents[-1]]
             check_entries(needed, self.max_entries, name, ["other parents"])
-            if len(self._known) * self.n_rows > MAX_REMEMBERED_ROWS:
+            if len(self._known) * self.n_rows > MAX_CACHED_ROWS:
                 self._known.clear()
             self._known[parents] = refine(before, last)
         return self._known[parents]
 
 
 class Sample(NamedTuple):
-    """Weighted rows on the bins that were learned from them."""
+    """Coded rows, with the coders that were fitted to them, and weights."""
 
     coders: list[Coder]
     rows: CodedRows
@@ -360,7 +363,7 @@ class Sample(NamedTuple):
 def code_sample(
     training: Training, discretizer: str | None, max_entries: int, n_jobs: int | None = None
 ) -> Sample:
-    """Learn coders from the rows, and code them; missing values are filled with the mode."""
+    """Fit coders to the rows, and code them; missing values are filled with the mode."""
     coders = learn_coders(training, discretizer, n_jobs)
     codes = fill_missing(code_columns(training.columns, coders), coders)
     codes[CLASS] = training.labels

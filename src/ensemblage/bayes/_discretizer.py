@@ -1,4 +1,4 @@
-"""Columns cut into intervals by minimum description length."""
+"""Discretisation of numeric columns by minimum description length."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from ensemblage.bayes._coding import bin_labels, bin_of, cut_column
 
 @set_module("ensemblage.bayes")
 class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, DocLinkMixin, BaseEstimator):
-    r"""Cut numeric columns into bins that separate the classes.
+    r"""Discretise numeric columns into bins that separate the classes.
 
-    Each column is cut where the entropy of the classes falls most, and both sides are cut
-    again, as long as the cut shortens the description of the classes (Fayyad and Irani). A
-    column that is independent of the classes on its own keeps a single bin.
+    Each column is split where the entropy of the classes decreases most, and both sides are split
+    again, as long as a split shortens the description length of the classes (Fayyad and Irani). A
+    column that is independent of the classes has a single bin.
 
     Parameters
     ----------
     n_jobs : int, default=None
-        Columns cut at the same time, as in joblib.
+        Number of columns discretised in parallel.
 
     Attributes
     ----------
     cut_points_ : list of ndarray
-        Rising cut points of each column.
+        Cut points of each column, in ascending order.
     n_bins_ : ndarray of shape (n_features,)
-        One more than the cut points.
+        Number of bins of each column.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -50,16 +50,16 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, DocLinkMixin, Base
 
     See Also
     --------
-    sklearn.preprocessing.KBinsDiscretizer : Bins that do not look at the classes.
+    sklearn.preprocessing.KBinsDiscretizer : Bins that do not depend on the classes.
     BayesNetClassifier : Uses these bins.
 
     Notes
     -----
-    Candidate cuts are the midpoints between neighbouring values; a value equal to a cut stays
-    on its left. A cut of :math:`n` rows is taken if the information gain exceeds
+    Candidate cut points are the midpoints between neighbouring values; a value equal to a cut point
+    is in the left bin. A cut of :math:`n` rows is accepted if the information gain exceeds
     :math:`(\log_2(n - 1) + \log_2(3^k - 2) - k H + k_1 H_1 + k_2 H_2) / n`, where :math:`k` is
     the number of classes present, :math:`H` their entropy, and the indices denote the sides.
-    Missing values are left out of the fit and stay missing.
+    Missing values are ignored in the fit and stay missing.
 
     References
     ----------
@@ -90,17 +90,17 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, DocLinkMixin, Base
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, NaN where missing.
+            Numeric columns; NaN is a missing value.
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight two counts as two rows. Weights below one in the mean, or above a
-            million, are no copies: they are scaled to a mean of one.
+            A row of weight two counts as two rows. Weights with a mean below one, or above a
+            million, are scaled to a mean of one.
 
         Returns
         -------
         MDLPDiscretizer
-            Fitted.
+            Fitted transformer.
         """
         X, y = validate_numbers(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(y)
@@ -112,17 +112,17 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, DocLinkMixin, Base
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Replace each value by the number of its bin.
+        """Replace each value by the index of its bin.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, NaN where missing.
+            Numeric columns; NaN is a missing value.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            Bins, counted from zero; NaN where missing.
+            Indices of bins, from zero; NaN for missing values.
         """
         check_is_fitted(self)
         X = validate_numbers(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
@@ -130,17 +130,17 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, DocLinkMixin, Base
         return np.where(np.isnan(X), np.nan, np.column_stack(bins))
 
     def inverse_transform(self, X: Any) -> NDArray[np.object_]:
-        """Replace the number of each bin by its range.
+        """Replace the index of each bin by its range.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Bins as ``transform`` gives them.
+            Indices of bins, as returned by ``transform``.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            Texts such as ``"(0.8, 1.75]"``; None where missing.
+            Ranges such as ``"(0.8, 1.75]"``; None for missing values.
         """
         check_is_fitted(self)
         X = np.asarray(X, dtype=np.float64)
@@ -155,25 +155,26 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, DocLinkMixin, Base
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has shape {X.shape}; expected bins of {self.n_features_in_} columns, as "
-                "transform gives them."
+                "returned by transform."
             )
         known = X[~np.isnan(X)]
         beyond = (np.nan_to_num(X) >= self.n_bins_).any()
         if beyond or (known < 0).any() or (known % 1 != 0).any():
             raise ValueError(
-                "X holds numbers that are no bins; expected whole numbers from 0 to n_bins_ - 1, "
-                "as transform gives them."
+                "X has values that are not bins; expected integers from 0 to n_bins_ - 1, as "
+                "returned by transform."
             )
 
     def _check_fitted(self) -> None:
-        """Refuse cut points that no fit makes."""
+        """Reject cut points that no fit produces."""
         cuts = self.cut_points_
-        expect(isinstance(cuts, list), "cut_points_ is no list")
+        expect(isinstance(cuts, list), "cut_points_ is not a list")
         for each in cuts:
             expect_values(each, "cut_points_")
-            expect(bool((np.diff(each) > 0).all()), "cut_points_ do not ascend")
+            expect(bool((np.diff(each) > 0).all()), "cut_points_ are not sorted")
         expect_array(self, "n_bins_", (self.n_features_in_,), "integer")
-        expect(self.n_bins_.tolist() == [len(each) + 1 for each in cuts], "n_bins_ are others")
+        n_bins = [len(each) + 1 for each in cuts]
+        expect(self.n_bins_.tolist() == n_bins, "n_bins_ do not match cut_points_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

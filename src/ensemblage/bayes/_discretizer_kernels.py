@@ -1,4 +1,4 @@
-"""Cut points by minimum description length."""
+"""Kernels of the discretisation by minimum description length."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ensemblage._core import compiled
 Doubles = NDArray[np.float64]
 
 NO_CUT = -1
-"""A range that is better left whole is cut at no row."""
+"""Stands for a range that is not cut."""
 RESIDUE = 1e-9
-"""What is left of a class by subtracting all its weights is rounding, not a row."""
+"""Weight of a class up to which it counts as absent: the rounding error of its subtractions."""
 
 
 @compiled
 def count_side(counts: Doubles, floor: float, terms: float) -> tuple[float, float, float, int]:
-    r"""Add up the classes of one side; those up to the floor are not present.
+    r"""Sum up the classes of one side; those with a weight up to the floor are absent.
 
-    Gives ``terms`` plus :math:`\sum n_c \ln n_c`, the weight of all classes, and weight and number
-    of those present.
+    Returns ``terms`` plus :math:`\sum n_c \ln n_c`, the weight of all classes, and weight and
+    number of those present.
     """
     all_weight, weight, n_present = 0.0, 0.0, 0
     for k in range(len(counts)):
@@ -34,14 +34,14 @@ def count_side(counts: Doubles, floor: float, terms: float) -> tuple[float, floa
 
 @compiled
 def bits(terms: float, weight: float, times: float) -> float:
-    """So many times the entropy of the classes that are present."""
+    """Multiple of the entropy, in bits, of the classes that are present."""
     entropy: float = times * -(terms - weight * np.log(weight)) / (weight * np.log(2.0))
     return entropy
 
 
 @compiled
 def cut_row(values: Doubles, labels: NDArray[np.int64], weights: Doubles, n_classes: int) -> int:
-    r"""Find the row after which a sorted range is to be cut, or ``NO_CUT``.
+    r"""Find the row after which a sorted range is cut, or ``NO_CUT``.
 
     The entropies are summed as :math:`n_c \ln n_c` terms, class by class, left before right, so
     that equal candidates stay equal in floating point.
@@ -80,7 +80,7 @@ def cut_row(values: Doubles, labels: NDArray[np.int64], weights: Doubles, n_clas
 
 @compiled
 def halfway(below: float, above: float) -> float:
-    """Give the middle of two rising numbers, which lies below the upper one."""
+    """Compute the midpoint of two ascending values, which is below the upper one."""
     middle = (below + above) / 2.0
     if not np.isfinite(middle):
         middle = below / 2.0 + above / 2.0
@@ -91,13 +91,13 @@ def halfway(below: float, above: float) -> float:
 def mdlp_cut_points(
     values: Doubles, labels: NDArray[np.int64], weights: Doubles, n_classes: int
 ) -> Doubles:
-    r"""Cut one sorted column where the classes' description gets shorter; the cuts rise.
+    r"""Find the cut points of one sorted column that shorten the description; they ascend.
 
-    Values are finite and rise, weights are positive; a value equal to a cut belongs to its left.
-    Of all midpoints between neighbouring values, the one of least class entropy cuts a range
-    of :math:`n` rows if its gain exceeds
+    Values are finite and ascend, weights are positive; a value equal to a cut is on its left side.
+    Of all midpoints between neighbouring values, the one with the smallest class entropy cuts a
+    range of :math:`n` rows if its gain exceeds
     :math:`(\log_2(n - 1) + \log_2(3^k - 2) - k H + k_1 H_1 + k_2 H_2) / n`, with :math:`k`,
-    :math:`k_1`, :math:`k_2` the classes present in the range and in its two sides. Both sides
+    :math:`k_1`, :math:`k_2` the numbers of classes in the range and in its two sides. Both sides
     are then cut in turn.
     """
     n_rows = len(values)
@@ -128,11 +128,11 @@ def mdlp_cut_points(
 
 @compiled
 def bin_numbers(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Count the rising cut points below each value; -1 where it is NaN.
+    """Count the ascending cut points below each value; -1 for NaN.
 
-    The range of the cuts is split into equal buckets. All cuts in earlier buckets than a
-    value's lie below it, so only those of its own bucket are looked at, and many cuts cost
-    hardly more than few.
+    The range of the cuts is divided into equal buckets. All cuts in earlier buckets are below a
+    value, so only those of its own bucket are compared, and the time hardly depends on their
+    number.
     """
     n_cuts = len(cuts)
     bins = np.empty(len(values), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""A network, drawn."""
+"""Plot of a Bayesian network."""
 
 from __future__ import annotations
 
@@ -20,50 +20,51 @@ from ensemblage._core import (
 )
 from ensemblage.bayes._layout import HEAD, Arrow, Box, NetworkDrawing, arrow_width, draw_network
 
-# Inside and edge of a box.
 TARGET_COLOURS = (ACCENT_FILL, ACCENT)
+"""Fill and edge of the class's box."""
 FEATURE_COLOURS = (FILL, QUIET)
+"""Fill and edge of a feature's box."""
 POINTS = 72
-"""In an inch."""
+"""Points per inch."""
 WIDTH = 900.0
-"""Of a new figure at most, in points."""
+"""Maximal width of a new figure, in points."""
 
 
 @set_module("ensemblage.bayes")
 class NetworkDisplay:
-    """Drawing of a network in layers: the class on top, every arrow downwards.
+    """Plot of a network in layers: the class at the top, all arrows downwards.
 
     Parameters
     ----------
     parents : dict of str to list of str
-        The graph.
+        Parents of each node.
     target_name : str, default=None
-        The class: on top, in colour, its arrows faint.
+        Name of the class, which is at the top, in colour, with faint arrows.
     confidence : dict of str to dict of str to float, default=None
-        For each node, the share of the views that choose each parent: arrows that few choose are
-        thin.
+        For each node, the share of the views that choose each parent, shown by the width of the
+        arrow.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        Axes with the plot.
     figure_ : matplotlib Figure
-        Its figure.
+        Figure of the axes.
     text_ : list of matplotlib Text
-        The nodes' names, long ones in lines.
+        Names of the nodes; long names have several lines.
     positions : dict of str to tuple of float
-        Where each node stands, between 0 and 1 across and upwards.
+        Position of each node, x to the right and y upwards, between 0 and 1.
 
     See Also
     --------
-    ensemblage.bayes.BayesNetClassifier : Learns such networks.
+    ensemblage.bayes.BayesNetClassifier : Fits such networks.
 
     Notes
     -----
-    Nodes stand in rows below all their parents. A row that is too wide goes on in the next, so
-    that large networks grow downwards. Rows are ordered by the barycentre of their neighbours, in
-    a few sweeps down and up, which leaves few crossings. Arrows past other rows run between the
-    columns.
+    Nodes are in rows below all their parents. A row that is too wide continues in the next, so that
+    large networks grow downwards. Nodes in a row are ordered by the barycentre of their neighbours,
+    in a few sweeps down and up, which leaves few crossings. Arrows that pass other rows run between
+    the columns.
 
     Examples
     --------
@@ -93,19 +94,19 @@ class NetworkDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> NetworkDisplay:
-        """Draw a fitted classifier's network, with the confidence in its arcs if it has one.
+        """Plot the network of a fitted classifier, with the confidence of its arcs if available.
 
         Parameters
         ----------
         estimator : BayesNetClassifier or InnerBayesNetClassifier
-            Fitted.
+            Fitted classifier.
         ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
+            Axes to plot on; None for a new figure.
 
         Returns
         -------
         NetworkDisplay
-            Drawn.
+            The display.
         """
         check_is_fitted(estimator, "parents_")
         confidence = getattr(estimator, "arc_confidence_", None)
@@ -113,34 +114,34 @@ class NetworkDisplay:
 
     @classmethod
     def from_network(cls, network: Any, *, ax: Any = None) -> NetworkDisplay:
-        """Draw a network.
+        """Plot a network.
 
         Parameters
         ----------
         network : BayesNetwork
-            Such as one read from a file.
+            The network, for instance read from a file.
         ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
+            Axes to plot on; None for a new figure.
 
         Returns
         -------
         NetworkDisplay
-            Drawn.
+            The display.
         """
         return cls(network.parents).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> NetworkDisplay:
-        """Draw.
+        """Plot the network.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
+            Axes to plot on; None for a new figure.
 
         Returns
         -------
         NetworkDisplay
-            Itself.
+            The display.
         """
         drawing = self._drawing
         if ax is None:

@@ -1,4 +1,4 @@
-"""Networks in the formats of other programs: BIF and XMLBIF."""
+"""Reading and writing of BIF and XMLBIF."""
 
 from __future__ import annotations
 
@@ -24,58 +24,61 @@ if TYPE_CHECKING:
 States: TypeAlias = dict[str, list[str]]
 Tables: TypeAlias = dict[str, ProbabilityTable]
 Definition: TypeAlias = tuple[str, list[str], list[float], int]
-"""A node's table as a file gives it: node, parents, probabilities, and the line it begins at."""
+"""A node's table in a file: node, parents, probabilities, and its first line."""
 Token: TypeAlias = tuple[str, int]
-"""A word or mark, and its line."""
+"""An identifier or punctuation mark, and its line."""
 
-MAX_PROBLEM_LENGTH = 400
-"""Characters of an error; one may quote a name that fills the document."""
+MAX_MESSAGE_LENGTH = 400
+"""Maximal number of characters of an error message, which may quote a very long name."""
 TOKEN = re.compile(
-    # a comment without an end reaches to the end, lest the next one be looked for from here again
+    # an unclosed comment extends to the end; otherwise time would be quadratic
     r"(?P<space>\s+|//[^\n]*|/\*.*?(?:\*/|\Z))|(?P<text>\"[^\"]*\")|(?P<mark>[{}()\[\];,|])"
     r"|(?P<word>[^\s{}()\[\];,|\"]+)",
     re.DOTALL,
 )
-NEVER, NEVER_STATE = "_xx_", "\0 never"
-"""In BIF, and once read: the second state of a node that has but one; no name is written so."""
-MAX_ENTRIES_OF_FEW_WORDS = 2**20
-"""A table may have so many probabilities, or as many as the document has words."""
+PADDING = "_xx_"
+"""In BIF, the second state of a node with a single state; ``escape_name`` never gives it."""
+PADDING_STATE = "\0 never"
+"""The same state after reading."""
+MAX_ENTRIES_OF_SMALL_DOCUMENT = 2**20
+"""Probabilities that a table may have in any document; otherwise at most as many as tokens."""
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""Characters that XML does not allow."""
 
 
 @set_module("ensemblage.bayes")
 class NetworkFormatError(ValueError):
-    """A file that should hold a network does not; the message gives the line."""
+    """A document is not a valid network; the message has the line."""
 
 
-def fail(line: int, problem: str) -> NetworkFormatError:
-    """Make an error that names the line."""
-    if len(problem) > MAX_PROBLEM_LENGTH:
-        half = MAX_PROBLEM_LENGTH // 2
-        problem = f"{problem[:half]} … {problem[-half:]}"
-    return NetworkFormatError(f"Line {line}: {problem}")
+def fail(line: int, message: str) -> NetworkFormatError:
+    """Make an error with the line."""
+    if len(message) > MAX_MESSAGE_LENGTH:
+        half = MAX_MESSAGE_LENGTH // 2
+        message = f"{message[:half]} … {message[-half:]}"
+    return NetworkFormatError(f"Line {line}: {message}")
 
 
-def read_number(text: str, line: int) -> float:
+def read_probability(text: str, line: int) -> float:
     """Read a probability."""
     try:
         value = float(text)
     except ValueError:
         raise fail(line, f"expected a probability, got {text!r}.") from None
     if not 0.0 <= value <= 1.0:
-        raise fail(line, f"a probability lies between 0 and 1, got {text!r}.")
+        raise fail(line, f"a probability must be between 0 and 1, got {text!r}.")
     return value
 
 
 def add_variable(states: States, name: str, found: list[str], line: int) -> None:
     """Add a variable, in place."""
     if name in states or not found or len(set(found)) < len(found):
-        raise fail(line, f"variable {name!r} needs states, once, all different.")
+        raise fail(line, f"variable {name!r} must be declared once, with distinct states.")
     states[name] = found
 
 
 def assemble(states: States, definitions: list[Definition]) -> tuple[States, Tables]:
-    """Make the tables, and check that variables and tables fit together."""
+    """Make the tables, and check that they match the variables."""
     if not states:
         raise fail(1, "the document declares no variable.")
     tables: Tables = {}
@@ -85,7 +88,7 @@ def assemble(states: States, definitions: list[Definition]) -> tuple[States, Tab
         tables[node] = _make_table(states, node, parents, values, line)
     without = [name for name in states if name not in tables]
     if without:
-        raise fail(1, f"no table for {without}; each variable needs one.")
+        raise fail(1, f"no table for {without}; each variable must have one.")
     try:
         TopologicalSorter({name: table.parents for name, table in tables.items()}).prepare()
     except CycleError as error:
@@ -98,16 +101,16 @@ def _make_table(
 ) -> ProbabilityTable:
     for name in (node, *parents):
         if name not in states:
-            raise fail(line, f"the table of {node!r} names {name!r}, which is no variable.")
+            raise fail(line, f"the table of {node!r} names {name!r}, which is not a variable.")
     sizes = [len(states[name]) for name in parents]
     n_states = len(states[node])
     expected = math.prod(sizes) * n_states
     check_entries(expected, MAX_ENTRIES, node, parents)
     if len(values) != expected:
-        raise fail(line, f"the table of {node!r} has {len(values)} numbers, expected {expected}.")
+        raise fail(line, f"the table of {node!r} has {len(values)} values, expected {expected}.")
     probabilities = np.array(values).reshape(-1, n_states)
     if np.abs(probabilities.sum(axis=1) - 1.0).max() > 1e-3:
-        raise fail(line, f"the table of {node!r} has a distribution that does not add up to 1.")
+        raise fail(line, f"the table of {node!r} has a distribution that does not sum to 1.")
     listed = np.array(list(product(*map(range, sizes))), dtype=np.int32)
     return ProbabilityTable(
         parents, listed.reshape(len(probabilities), len(parents)), probabilities
@@ -115,7 +118,7 @@ def _make_table(
 
 
 def escape_name(name: str) -> str:
-    """Write a name with letters, digits and underscores only; different names stay different.
+    """Escape a name, to letters, digits and underscores only; distinct names stay distinct.
 
     Examples
     --------
@@ -126,59 +129,59 @@ def escape_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_]", lambda match: f"_x{ord(match[0]):x}_", escaped) or "_x_"
 
 
-def unescape_name(word: str) -> str:
+def unescape_name(escaped: str) -> str:
     """Undo ``escape_name``."""
-    if word in (NEVER, "_x_"):
-        return NEVER_STATE if word == NEVER else ""
-    return re.sub("_x([0-9a-f]+)_", lambda match: chr(int(match[1], 16)), word)
+    if escaped in (PADDING, "_x_"):
+        return PADDING_STATE if escaped == PADDING else ""
+    return re.sub("_x([0-9a-f]+)_", lambda match: chr(int(match[1], 16)), escaped)
 
 
 def write_bif(network: BayesNetwork) -> str:
-    """Write a network in the interchange format.
+    """Write a network as BIF.
 
-    Some readers refuse a node of one state: it gets a second one, of probability zero, which
-    ``read_bif`` takes away again.
+    Some readers reject a node with a single state: it gets a second one, of probability zero, which
+    ``read_bif`` removes.
     """
-    words = {
-        name: [*map(escape_name, states), *([NEVER] if len(states) == 1 else [])]
-        for name, states in network.states.items()
+    states = {
+        name: [*map(escape_name, own), *([PADDING] if len(own) == 1 else [])]
+        for name, own in network.states.items()
     }
     lines = ["network unknown {", "}"]
     for name in network.nodes:
-        listed = ", ".join(words[name])
+        listed = ", ".join(states[name])
         lines += [
             f"variable {escape_name(name)} {{",
-            f"  type discrete [ {len(words[name])} ] {{ {listed} }};",
+            f"  type discrete [ {len(states[name])} ] {{ {listed} }};",
             "}",
         ]
     for name in network.nodes:
-        lines += _write_table(network, name, words)
+        lines += _write_table(network, name, states)
     return "\n".join([*lines, ""])
 
 
-def _write_table(network: BayesNetwork, name: str, words: States) -> list[str]:
+def _write_table(network: BayesNetwork, name: str, states: States) -> list[str]:
     parents, table = network.parents[name], network.table(name)
-    for axis, each in enumerate(parents):  # a parent's state that never occurs changes nothing
-        table = table.repeat(len(words[each]) if table.shape[axis] == 1 else 1, axis=axis)
+    for axis, each in enumerate(parents):  # for the padding state of a parent
+        table = table.repeat(len(states[each]) if table.shape[axis] == 1 else 1, axis=axis)
     rows = table.reshape(-1, table.shape[-1])
     if rows.shape[1] == 1:
         rows = np.pad(rows, ((0, 0), (0, 1)))
-    numbers = [", ".join(repr(float(value)) for value in row) for row in rows]
+    written = [", ".join(repr(float(value)) for value in row) for row in rows]
     if not parents:
-        return [f"probability ( {escape_name(name)} ) {{", f"  table {numbers[0]};", "}"]
+        return [f"probability ( {escape_name(name)} ) {{", f"  table {written[0]};", "}"]
     given = ", ".join(map(escape_name, parents))
     lines = [f"probability ( {escape_name(name)} | {given} ) {{"]
-    for values, row in zip(product(*(words[p] for p in parents)), numbers, strict=True):
+    for values, row in zip(product(*(states[p] for p in parents)), written, strict=True):
         lines.append(f"  ({', '.join(values)}) {row};")
     return [*lines, "}"]
 
 
 class _Reader:
-    """The document's tokens, one after the other."""
+    """Reads the tokens of a document in order."""
 
     def __init__(self, text: str) -> None:
         self.tokens = self._split(text)
-        self.max_words = 1 + len(text) // 2
+        self.max_tokens = 1 + len(text) // 2
         self.end: Token = ("", 1 + text.count("\n"))
         self.next = next(self.tokens, self.end)
 
@@ -192,7 +195,7 @@ class _Reader:
             if match.lastgroup != "space":
                 yield match[0], line
             elif match[0].startswith("/*") and not match[0].endswith("*/", 2):
-                raise fail(line, "the comment that begins here has no end.")
+                raise fail(line, "unclosed comment.")
             line += match[0].count("\n")
         if end != len(text):
             raise fail(line, f"cannot read {text[end : end + 20]!r}.")
@@ -200,21 +203,21 @@ class _Reader:
     def take(self, *wanted: str) -> Token:
         text, line = self.next
         if not text:
-            raise fail(line, "the document ends too early.")
+            raise fail(line, "unexpected end of the document.")
         if wanted and text not in wanted:
             raise fail(line, f"expected {' or '.join(wanted)}, got {text!r}.")
         self.next = next(self.tokens, self.end)
         return text, line
 
     def take_until(self, mark: str) -> list[Token]:
-        """Take the words of a list separated by commas, and the mark that ends it."""
-        words = []
+        """Take the items of a comma-separated list, and the mark that ends it."""
+        items = []
         while self.next[0] != mark:
             token = self.take()
             if token[0] != ",":
-                words.append(token)
+                items.append(token)
         self.take(mark)
-        return words
+        return items
 
     def skip_property(self) -> bool:
         if self.next[0] != "property":
@@ -227,7 +230,7 @@ class _Reader:
 def _read_variable(reader: _Reader, states: States) -> None:
     name, start = reader.take()
     reader.take("{")
-    words: list[Token] = []
+    found: list[Token] = []
     while reader.next[0] != "}":
         if reader.skip_property():
             continue
@@ -236,28 +239,29 @@ def _read_variable(reader: _Reader, states: States) -> None:
         count, line = reader.take()
         reader.take("]")
         reader.take("{")
-        words = reader.take_until("}")
+        found = reader.take_until("}")
         reader.take(";")
-        if not count.isdigit() or int(count) != len(words):
-            raise fail(line, f"{count} states announced, {len(words)} given.")
+        if not count.isdigit() or int(count) != len(found):
+            raise fail(line, f"{count} states declared, {len(found)} listed.")
     reader.take("}")
-    add_variable(states, unescape_name(name), [unescape_name(word) for word, _ in words], start)
+    add_variable(states, unescape_name(name), [unescape_name(state) for state, _ in found], start)
 
 
 def _read_probability(reader: _Reader, states: States) -> Definition:
     _, line = reader.take("(")
-    words = [word for word, _ in reader.take_until(")")]
-    if not words or words[0] == "|" or (len(words) > 1 and words[1] != "|"):
+    head = [token for token, _ in reader.take_until(")")]
+    if not head or head[0] == "|" or (len(head) > 1 and head[1] != "|"):
         raise fail(line, "expected ( node | parents ).")
-    node, *parents = [unescape_name(word) for word in words if word != "|"]
+    node, *parents = [unescape_name(name) for name in head if name != "|"]
     for name in (node, *parents):
         if name not in states:
-            raise fail(line, f"a table names {name!r}, which is no variable.")
-    # refused before its rows are gone through: a few words can declare billions
+            raise fail(line, f"a table names {name!r}, which is not a variable.")
+    # checked before the rows are read: a small document can declare billions of entries
     entries = math.prod(len(states[name]) for name in (node, *parents))
-    if entries > max(MAX_ENTRIES_OF_FEW_WORDS, reader.max_words):
+    if entries > max(MAX_ENTRIES_OF_SMALL_DOCUMENT, reader.max_tokens):
         raise fail(
-            line, f"a table of {entries} numbers, in a document of {reader.max_words} words."
+            line,
+            f"a table of {entries} values in a document of at most {reader.max_tokens} tokens.",
         )
     reader.take("{")
     rows: dict[Any, list[float]] = {}
@@ -270,17 +274,17 @@ def _read_probability(reader: _Reader, states: States) -> Definition:
 
 
 def _read_row(reader: _Reader, parents: list[str], states: States) -> tuple[Any, list[float]]:
-    """Read a row, by the positions of the parents' states, as "default", or a whole "table"."""
+    """Read a row; its key is the indices of the parents' states, "default", or "table"."""
     head, line = reader.take("(", "table", "default")
     key: Any = head if parents or head == "default" else ()
     if head == "(":
-        given = [unescape_name(word) for word, _ in reader.take_until(")")]
+        given = [unescape_name(token) for token, _ in reader.take_until(")")]
         if len(given) != len(parents) or any(
             value not in states[parent] for value, parent in zip(given, parents, strict=False)
         ):
             raise fail(line, f"({', '.join(given)}) are not states of {parents}.")
         key = tuple(states[p].index(value) for p, value in zip(parents, given, strict=True))
-    return key, [read_number(*token) for token in reader.take_until(";")]
+    return key, [read_probability(*token) for token in reader.take_until(";")]
 
 
 def _flatten(
@@ -291,19 +295,22 @@ def _flatten(
     if "table" in rows:
         values = np.array(rows["table"])
         if values.size != own * math.prod(sizes):
-            raise fail(line, f"the table of {node!r} has {values.size} numbers.")
+            expected = own * math.prod(sizes)
+            raise fail(
+                line, f"the table of {node!r} has {values.size} values, expected {expected}."
+            )
         return [float(v) for v in values.reshape(own, -1).T.ravel()]
     flat: list[float] = []
     for key in product(*map(range, sizes)):
         row = rows.get(key, rows.get("default"))
         if row is None:
-            raise fail(line, f"the table of {node!r} lacks a row.")
+            raise fail(line, f"the table of {node!r} has a missing row.")
         flat += row
     return flat
 
 
 def read_bif(text: str) -> tuple[States, Tables]:
-    """Read a network from the interchange format."""
+    """Read a network from BIF."""
     reader = _Reader(text)
     states: States = {}
     definitions = []
@@ -319,12 +326,12 @@ def read_bif(text: str) -> tuple[States, Tables]:
             _read_variable(reader, states)
         else:
             definitions.append(_read_probability(reader, states))
-    return _without_never(*assemble(states, definitions))
+    return _without_padding(*assemble(states, definitions))
 
 
-def _without_never(states: States, tables: Tables) -> tuple[States, Tables]:
-    """Take away the states that ``write_bif`` has added."""
-    added = {name for name, found in states.items() if found[1:] == [NEVER_STATE]}
+def _without_padding(states: States, tables: Tables) -> tuple[States, Tables]:
+    """Remove the states that ``write_bif`` has added."""
+    added = {name for name, found in states.items() if found[1:] == [PADDING_STATE]}
     kept = {}
     for name, (parents, configurations, probabilities) in tables.items():
         padded = [i for i, parent in enumerate(parents) if parent in added]
@@ -335,11 +342,13 @@ def _without_never(states: States, tables: Tables) -> tuple[States, Tables]:
 
 
 def write_xmlbif(network: BayesNetwork) -> str:
-    """Write a network as XMLBIF; names with signs that XML does not have are refused."""
-    words = [*network.nodes, *(state for name in network.nodes for state in network.states[name])]
-    bad = next((word for word in words if NOT_XML.search(word)), None)
+    """Write a network as XMLBIF; names with characters that XML does not allow are rejected."""
+    names = [*network.nodes, *(state for name in network.nodes for state in network.states[name])]
+    bad = next((name for name in names if NOT_XML.search(name)), None)
     if bad is not None:
-        raise ValueError(f"XML has no sign for a part of the name {bad!r}. Rename it, or use BIF.")
+        raise ValueError(
+            f"The name {bad!r} has characters that XML does not allow. Rename it, or use BIF."
+        )
     lines = ['<?xml version="1.0"?>', '<BIF VERSION="0.3">', "<NETWORK>", "<NAME>network</NAME>"]
     for name in network.nodes:
         outcomes = "".join(f"<OUTCOME>{escape(s)}</OUTCOME>" for s in network.states[name])
@@ -384,8 +393,8 @@ def _parse(text: str) -> _Element:
     def entity(name: str, *_: Any) -> None:
         raise fail(
             parser.CurrentLineNumber,
-            f"the document declares the entity {name!r}; documents with entities are refused, "
-            "since a few lines of them can fill the memory.",
+            f"the document declares the entity {name!r}; entities are rejected, because their "
+            "expansion can fill the memory.",
         )
 
     parser.StartElementHandler = start
@@ -404,7 +413,7 @@ def _parse(text: str) -> _Element:
 def _one(element: _Element, tag: str) -> str:
     texts = element.texts(tag)
     if len(texts) != 1 or not texts[0]:
-        raise fail(element.line, f"a {element.tag} needs exactly one {tag}, got {len(texts)}.")
+        raise fail(element.line, f"a {element.tag} must have exactly one {tag}, got {len(texts)}.")
     return texts[0]
 
 
@@ -421,8 +430,9 @@ def read_xmlbif(text: str) -> tuple[States, Tables]:
             name, outcomes = _one(element, "NAME"), element.texts("OUTCOME")
             add_variable(states, name, outcomes, element.line)
         elif element.tag == "DEFINITION":
-            numbers = _one(element, "TABLE").split()
-            values = [read_number(number, element.line) for number in numbers]
+            values = [
+                read_probability(value, element.line) for value in _one(element, "TABLE").split()
+            ]
             node, parents = _one(element, "FOR"), element.texts("GIVEN")
             definitions.append((node, parents, values, element.line))
     return assemble(states, definitions)

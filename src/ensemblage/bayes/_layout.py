@@ -1,4 +1,4 @@
-"""Where a network's nodes and arcs are drawn."""
+"""Layout of a network's nodes and arcs."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ Place: TypeAlias = tuple[int, int]
 """A node's row from the top, and its slot from the left."""
 Point: TypeAlias = tuple[float, float]
 Route: TypeAlias = tuple[str, str, float | None]
-"""Parent and child of an arrow, and where it passes the rows between, if there are any."""
+"""Parent and child of an arrow, and the x at which it passes rows in between, if there are any."""
 
 SWEEPS = 8
-"""Passes over the rows, down and up in turn, that reorder them."""
+"""Number of reordering passes over the rows, downwards and upwards in turn."""
 PADDING = (9.0, 7.0)
-"""Inside a box, beside and above its text."""
+"""Horizontal and vertical padding of a box."""
 MARGIN = 8.0
-"""Around the drawing."""
+"""Margin around the drawing."""
 GUTTER = 22.0
-"""Between columns, where long arrows pass."""
+"""Distance between columns, through which long arrows pass."""
 LANES = (0.0, 4.5, -4.5, 9.0, -9.0)
-"""Beside each other in a gutter, the class's in the middle; where there are more, some share."""
+"""Offsets of parallel arrows in a gutter, first that of the class; further arrows share a lane."""
 PORT = 11.0
-"""Between arrows that end at one node."""
+"""Distance between arrows that end at one node."""
 CLEARANCE = 4.0
-"""Between a row and the bend of an arrow that passes it."""
+"""Distance between a row and the bend of an arrow that passes it."""
 HEAD = (3.2, 6.5)
 """Half the width of an arrow's head, and its length."""
 ROW_GAP = 38.0
-"""Between rows."""
+"""Distance between rows."""
 USUAL_CELL = 93.0
-"""Width of a column: three of them on a phone."""
+"""Usual width of a column: three columns fit on a phone."""
 LARGEST_CELL = 210.0
-"""Width of a column at most."""
+"""Maximal width of a column."""
 
 
 def network_places(parents: Parents, target: str | None, most: int) -> dict[str, Place]:
-    """Place every node below its parents, at most so many in a row, the class alone on top.
+    """Place every node below its parents, at most ``most`` in a row, the class alone at the top.
 
-    Rows are filled as by Coffman and Graham: of the nodes whose parents all stand above, those
-    with the longest way below them come first. Where all have room, a row is a depth. Within rows
-    nodes are moved to the mean slot of their neighbours, down and up, and the order with the
-    fewest crossings is kept. Arrows from the class do not count, since all nodes may have one.
+    Rows are filled by the algorithm of Coffman and Graham: of the nodes whose parents are all
+    placed, those with the longest path below come first. Within rows, nodes are moved to the mean
+    slot of their neighbours, downwards and upwards, and the order with the fewest crossings is
+    kept. Arrows from the class are ignored, since all nodes may have one.
     """
     rows = _filled_rows(parents, target, most)
     links = [(above, node) for node, names in parents.items() for above in names if above != target]
@@ -70,7 +70,7 @@ def _filled_rows(parents: Parents, target: str | None, most: int) -> list[list[s
     order = list(parents)
     while len(level) < len(parents):
         ready = [n for n in order if n not in level and all(p in level for p in parents[n])]
-        # beside equals, a node follows its parents closely
+        # ties: nodes with parents in the lowest rows first
         near = {n: max((level[p] for p in parents[n] if p != target), default=-1) for n in ready}
         row = sorted(ready, key=lambda n: (-height[n], -near[n]))[:most]
         level |= dict.fromkeys(row, len(rows))
@@ -79,12 +79,14 @@ def _filled_rows(parents: Parents, target: str | None, most: int) -> list[list[s
 
 
 def _heights(parents: Parents) -> dict[str, int]:
-    """Length of the longest way down from each node."""
+    """Length of the longest path downwards from each node."""
     below: dict[str, list[str]] = {name: [] for name in parents}
     for child, names in parents.items():
         for name in names:
             if name not in below:
-                raise ValueError(f"The node {child!r} depends on {name!r}, which is no node.")
+                raise ValueError(
+                    f"The node {child!r} has the parent {name!r}, which is not a node."
+                )
             below[name].append(child)
     waiting = {name: len(children) for name, children in below.items()}
     height = dict.fromkeys(parents, 0)
@@ -96,7 +98,7 @@ def _heights(parents: Parents) -> dict[str, int]:
             if waiting[parent] == 0:
                 free.append(parent)
     if len(free) < len(parents):
-        raise ValueError("The arrows lead in a circle: a network must have none.")
+        raise ValueError("The arcs form a cycle; a network must be acyclic.")
     return height
 
 
@@ -106,7 +108,7 @@ def _swept(
     slots: Mapping[str, int],
     most: int,
 ) -> dict[str, int]:
-    """Move nodes, row after row, towards the mean slot of where their links come from."""
+    """Move nodes, row by row, towards the mean slot of the start of their links."""
     moved = dict(slots)
     for row in rows:
         wanted: dict[str, float] = {}
@@ -126,7 +128,7 @@ def _swept(
 def _cost(
     links: Sequence[tuple[str, str]], level: Mapping[str, int], slots: Mapping[str, int]
 ) -> tuple[int, int]:
-    """Crossings of links between the same rows, then how far links lead sideways."""
+    """Crossings of links between the same rows, then the total horizontal distance."""
     between: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for above, below in links:
         key = level[above], level[below]
@@ -140,7 +142,7 @@ def _cost(
 
 
 class Box(NamedTuple):
-    """A node: its middle, its size, its name in lines."""
+    """A node: centre, size, and the lines of its name."""
 
     name: str
     x: float
@@ -162,9 +164,9 @@ class Box(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """From a parent's lower edge to a child's upper edge, through a gutter past rows between.
+    """Arrow from a parent's lower edge to a child's upper edge, through a gutter past other rows.
 
-    Each stop is left and reached upright.
+    It is vertical at each stop.
     """
 
     parent: str
@@ -174,7 +176,7 @@ class Arrow(NamedTuple):
 
     @property
     def curves(self) -> list[tuple[Point, Point, Point, Point]]:
-        """Bézier's four points of each part, from stop to stop."""
+        """Control points of the Bézier curves between stops."""
         return [
             (start, (start[0], (start[1] + end[1]) / 2), (end[0], (start[1] + end[1]) / 2), end)
             for start, end in pairwise(self.stops)
@@ -188,7 +190,7 @@ def network_arrows(
     cell: float,
     target: str | None,
 ) -> tuple[Arrow, ...]:
-    """Lead an arrow from each parent to each child, none through a box."""
+    """Route an arrow from each parent to each child, none through a box."""
     routes = _routes(parents, places, cell, target)
     leaving, arriving = _ports(routes, boxes, target)
     arrows = []
@@ -208,7 +210,7 @@ def network_arrows(
 def _routes(
     parents: Parents, places: Mapping[str, Place], cell: float, target: str | None
 ) -> list[Route]:
-    """Give each arrow that passes rows a gutter, and a lane that is free there."""
+    """Assign a gutter and a free lane to each arrow that passes other rows."""
     last_slot = max(slot for _, slot in places.values())
     ends: dict[tuple[int, int], int] = {}
     routes: list[Route] = []
@@ -218,7 +220,7 @@ def _routes(
         if end_row - start_row == 1:
             routes.append((above, child, None))
             continue
-        # on the side of the child where the parent stands; the class always on the left
+        # on the side of the child on which the parent is; for the class always on the left
         gutter = end_slot if above == target or start_slot < end_slot else end_slot + 1
         gutter = max(min(gutter, last_slot), min(last_slot, 1))
         lane = 0
@@ -226,7 +228,7 @@ def _routes(
             free = [n for n in range(1, len(LANES)) if ends.get((gutter, n), -1) <= start_row]
             lane = free[0] if free else 1
             ends[gutter, lane] = end_row
-        # the middle of the gutter left of a column; that of the first is the margin
+        # middle of the gutter to the left of a column; the first is the margin
         middle = MARGIN + gutter * (cell + GUTTER) - GUTTER / 2 if gutter else MARGIN / 2
         routes.append((above, child, middle + LANES[lane]))
     return routes
@@ -235,17 +237,17 @@ def _routes(
 def _ports(
     routes: Sequence[Route], boxes: Mapping[str, Box], target: str | None
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """Distribute the ends of arrows over a node's edges, in the order of where they come from."""
+    """Distribute the ends of arrows over a node's edges, ordered by their other ends."""
     leaving: dict[int, float] = {}
     arriving: dict[int, float] = {}
     for name, box in boxes.items():
         for ends, own, other in ((leaving, 0, 1), (arriving, 1, 0)):
-            numbers = [k for k, route in enumerate(routes) if route[own] == name]
-            numbers.sort(key=lambda k: _side(routes[k], boxes[str(routes[k][other])]))
-            gap = 0.0 if name == target and own == 0 else PORT
-            gap = min(gap, (box.width - 2 * PADDING[1]) / max(len(numbers), 1))
-            first = box.x - gap * (len(numbers) - 1) / 2
-            ends.update({number: first + gap * k for k, number in enumerate(numbers)})
+            found = [k for k, route in enumerate(routes) if route[own] == name]
+            found.sort(key=lambda k: _side(routes[k], boxes[str(routes[k][other])]))
+            distance = 0.0 if name == target and own == 0 else PORT
+            distance = min(distance, (box.width - 2 * PADDING[1]) / max(len(found), 1))
+            first = box.x - distance * (len(found) - 1) / 2
+            ends.update({index: first + distance * k for k, index in enumerate(found)})
     return leaving, arriving
 
 
@@ -255,7 +257,7 @@ def _side(route: Route, other: Box) -> float:
 
 @dataclass(frozen=True)
 class NetworkDrawing:
-    """Boxes and arrows, y downwards, and the names that had to be cut, with the whole ones."""
+    """Boxes and arrows, y downwards, and truncated names with the full ones."""
 
     width: float
     height: float
@@ -265,20 +267,20 @@ class NetworkDrawing:
 
     @property
     def positions(self) -> dict[str, tuple[float, float]]:
-        """Where each node's middle stands, between 0 and 1 across and upwards."""
+        """Centre of each node, x to the right and y upwards, between 0 and 1."""
         return {box.name: (box.x / self.width, 1 - box.y / self.height) for box in self.boxes}
 
 
 def arrow_width(share: float) -> float:
-    """Width of the line of an arrow that so large a share of the views chooses."""
+    """Line width of an arrow that this share of the views chooses."""
     return 0.5 + 1.7 * share
 
 
 def draw_network(parents: Parents, target: str | None = None, width: float = 900) -> NetworkDrawing:
-    """Lay a network out in rows as wide as the drawing may be: it grows downwards."""
+    """Lay out a network in rows of at most the given width; it grows downwards."""
     cell = _cell_width(parents, width)
-    room = width - 2 * MARGIN + GUTTER
-    most = max(1, min(len(parents), int(room // (cell + GUTTER))))
+    available = width - 2 * MARGIN + GUTTER
+    most = max(1, min(len(parents), int(available // (cell + GUTTER))))
     places = network_places(parents, target, most)
     first = min(slot for _, slot in places.values())
     places = {name: (row, slot - first) for name, (row, slot) in places.items()}
@@ -303,16 +305,16 @@ def draw_network(parents: Parents, target: str | None = None, width: float = 900
 
 
 def _cell_width(parents: Parents, width: float) -> float:
-    """Room for the widest part of a name, within limits."""
+    """Width of a column for the widest part of a name, within limits."""
     largest = min((width - 2 * MARGIN - GUTTER) / 2, LARGEST_CELL)
     whole = max(map(text_width, parents)) * FONT + 2 * PADDING[0]
     part = max(map(longest_part, parents)) * FONT + 2 * PADDING[0]
-    # a hair more, so that a text fits into the room that was made for it
+    # slightly more, so that rounding does not break the text
     return min(max(part, min(whole, USUAL_CELL)) + 0.01, largest)
 
 
 def _names_in_lines(names: Iterable[str], letters: float) -> dict[str, tuple[str, ...]]:
-    """Break names, and number those that have become alike by being cut."""
+    """Break names into lines, and number those that truncation has made equal."""
     lines = {name: wrapped(name, letters).lines for name in names}
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, shown in lines.items():

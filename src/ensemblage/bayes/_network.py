@@ -1,4 +1,4 @@
-"""The network as a value: nodes, arcs, tables."""
+"""Discrete Bayesian networks: nodes, arcs, tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _quote(text: str) -> str:
 
 @set_module("ensemblage.bayes")
 class BayesNetwork:
-    """A discrete Bayesian network, free of the data that it was learned from.
+    """A discrete Bayesian network, independent of the data to which it was fitted.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class BayesNetwork:
     tables : dict of str to ProbabilityTable
         Parents and probabilities of each node.
     max_entries : int
-        Cap on the entries of a full table.
+        Maximal number of entries of a full table.
 
     Examples
     --------
@@ -89,28 +89,28 @@ class BayesNetwork:
         return [(p, name) for name in self.nodes for p in self.tables[name].parents]
 
     def children(self, node: str) -> list[str]:
-        """Name the nodes that have this one as a parent.
+        """List the children of a node.
 
         Parameters
         ----------
         node : str
-            A node's name.
+            Name of the node.
 
         Returns
         -------
         list of str
-            Its children.
+            Names of its children.
         """
         self._check_node(node)
         return [name for name in self.nodes if node in self.tables[name].parents]
 
     def markov_blanket(self, node: str) -> list[str]:
-        """Name the nodes that, once known, make all others irrelevant to this one.
+        """List the Markov blanket: given these nodes, a node is independent of all others.
 
         Parameters
         ----------
         node : str
-            A node's name.
+            Name of the node.
 
         Returns
         -------
@@ -124,12 +124,12 @@ class BayesNetwork:
         return [name for name in self.nodes if name in blanket - {node}]
 
     def table(self, node: str) -> NDArray[np.float64]:
-        """Write out a node's whole table.
+        """Return a node's full table.
 
         Parameters
         ----------
         node : str
-            A node's name.
+            Name of the node.
 
         Returns
         -------
@@ -150,28 +150,30 @@ class BayesNetwork:
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
+            Number of rows.
         random_state : int, RandomState instance or None, default=None
-            For the draw.
+            Controls the sampling.
 
         Returns
         -------
         dict of str to ndarray of shape (n_samples,)
-            Positions among each node's states.
+            Indices of each node's states.
         """
         rng = check_random_state(random_state)
         drawn: dict[str, NDArray[np.int64]] = {}
         for name in self.topological_order():
             table = self.tables[name]
             given = np.array([drawn[p] for p in table.parents], dtype=np.int64)
-            chances = table.given(given.reshape(len(given), n_samples).T)
-            steps = np.cumsum(chances, axis=1)
-            aim = rng.uniform(size=(n_samples, 1)) * steps[:, -1:]
-            drawn[name] = np.minimum((steps <= aim).sum(axis=1), chances.shape[1] - 1)
+            probabilities = table.given(given.reshape(len(given), n_samples).T)
+            cumulative = np.cumsum(probabilities, axis=1)
+            quantiles = rng.uniform(size=(n_samples, 1)) * cumulative[:, -1:]
+            drawn[name] = np.minimum(
+                (cumulative <= quantiles).sum(axis=1), probabilities.shape[1] - 1
+            )
         return {name: drawn[name] for name in self.nodes}
 
     def topological_order(self) -> list[str]:
-        """List the nodes with every parent before its children.
+        """List the nodes in topological order, parents before children.
 
         Returns
         -------
@@ -183,13 +185,13 @@ class BayesNetwork:
         while waiting:
             ready = [n for n in waiting if set(self.tables[n].parents) <= set(order)]
             if not ready:
-                raise ValueError(f"The nodes {waiting} form a cycle; a network must not have one.")
+                raise ValueError(f"The nodes {waiting} form a cycle; a network must be acyclic.")
             order += ready
             waiting = [name for name in waiting if name not in order]
         return order
 
     def to_networkx(self) -> Any:
-        """Give the graph to networkx, with states and tables on the nodes.
+        """Convert the graph to networkx, with states and tables as node attributes.
 
         Returns
         -------
@@ -217,7 +219,7 @@ class BayesNetwork:
         Returns
         -------
         str
-            For ``dot`` or any viewer of its format.
+            Input of ``dot``.
         """
         lines = ["digraph network {", "  node [shape=ellipse];"]
         for name in self.nodes:
@@ -232,7 +234,8 @@ class BayesNetwork:
         Returns
         -------
         str
-            Numbers are written in full, so that reading gives the same network.
+            The document. Probabilities have full precision, so that reading it gives the same
+            network.
         """
         return write_xmlbif(self)
 
@@ -258,7 +261,8 @@ class BayesNetwork:
         Returns
         -------
         str
-            Names outside ``[A-Za-z0-9_]`` are escaped as ``_xHEX_``; ``from_bif`` undoes it.
+            The document. Characters outside ``[A-Za-z0-9_]`` are escaped as ``_xHEX_``;
+            ``from_bif`` unescapes them.
         """
         return write_bif(self)
 

@@ -1,4 +1,4 @@
-"""Compiled scores of a node and its parents."""
+"""Kernels of the scores of a node and its parents."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 CLASS = 0
-"""The class is the first of all nodes."""
+"""Index of the class among the nodes."""
 NO_EXTRA = -1
-"""The candidate that leaves a node's parents as they are."""
+"""Candidate without an additional parent."""
 ACCURACY, PROBABILITY, LOG = 0, 1, 2
-"""Metrics of the whole network."""
+"""Leave-one-out metrics of the whole network."""
 K2, BDEU, BIC, LIKELIHOOD = 0, 1, 2, 3
-"""Metrics of one node."""
+"""Local metrics of one node."""
 
 
 class Nodes(NamedTuple):
-    """All nodes' codes, of shape (n_nodes, n_rows), the class first; and how many each has."""
+    """Codes of all nodes, (n_nodes, n_rows), the class first, and their numbers of categories."""
 
     codes: Codes
     n_categories: Integers
@@ -69,16 +69,16 @@ class OneView(NamedTuple):
 
 @compiled
 def view_of(views: RowViews, ratios: Doubles, e: int) -> OneView:
-    """Cut one view out."""
+    """Select one view."""
     first, last = views.starts[e], views.starts[e + 1]
     return OneView(views.rows[first:last], views.weights[first:last], ratios[first:last])
 
 
 @compiled
 def split_by(nodes: Nodes, family: Family, extra: int) -> tuple[Codes, int]:
-    """Give a candidate's column and its categories: 1 where it splits no configuration.
+    """Return a candidate's column and number of categories: 1 if it splits no configuration.
 
-    Tables are by class in any case, so that the class splits nothing.
+    Tables are always by class, so the class splits none.
     """
     if extra in (CLASS, NO_EXTRA):
         return nodes.codes[family.node], 1
@@ -87,7 +87,7 @@ def split_by(nodes: Nodes, family: Family, extra: int) -> tuple[Codes, int]:
 
 @compiled
 def widest_split(nodes: Nodes, family: Family, extras: Integers) -> int:
-    """Find the most categories among the candidates."""
+    """Find the largest number of categories among the candidates."""
     widest = 1
     for c in range(len(extras)):
         widest = max(widest, split_by(nodes, family, extras[c])[1])
@@ -96,22 +96,22 @@ def widest_split(nodes: Nodes, family: Family, extras: Integers) -> int:
 
 @compiled
 def wins(rival: float, own: float, earlier: bool) -> bool:
-    """Whether a class is predicted instead of the true one: the first of equally probable ones."""
+    """Whether a class is predicted instead of the true one; ties go to the earlier class."""
     return rival > own * (1.0 + 1e-10) or (earlier and rival >= own * (1.0 - 1e-10))
 
 
 @compiled
 def row_score(own: float, others: float, correct: bool, metric: int) -> float:
-    """Score a row whose true class has the weight ``own`` beside the ``others``."""
+    """Score a row by the weights of its true class and of all other classes."""
     if metric == ACCURACY:
         return 1.0 if correct else 0.0
-    chance = own / (own + others)
-    return chance if metric == PROBABILITY else np.log(chance)
+    probability = own / (own + others)
+    return probability if metric == PROBABILITY else np.log(probability)
 
 
 @compiled
 def score_without(labels: Codes, view: OneView, metric: int) -> float:
-    """Score the network of a node that does not have the class as a parent: it cancels."""
+    """Score the network with a node whose parents do not include the class: it cancels out."""
     score, weight = 0.0, 0.0
     for i in range(len(labels)):
         y = labels[i]
@@ -137,17 +137,18 @@ def score_rows(
     smoothing: float,
     metric: int,
 ) -> float:
-    r"""Add up the rows' weighted scores.
+    r"""Sum up the rows' weighted scores.
 
-    The classes of a row's entry and group begin at ``entries`` and ``groups``. ``counts`` are the
-    weights of the entries, ``totals``, with all of their smoothing, of the groups, by class; flat.
+    ``entries`` and ``groups`` are the positions of the first class of a row's entry and group.
+    ``counts`` are the weights of the entries, ``totals`` the smoothed weights of the groups, both
+    by class and flat.
 
     With :math:`p_k = (n_k + \alpha) / (N_k + \alpha r)` and the row itself (or one of its
-    copies) taken from its own entry, :math:`p_y = a / b`, the true class has probability
-    :math:`a / (a + b \sum_{k \ne y} B_{mk} p_k)`: no exponential, no logarithm.
+    copies) removed from its own entry, :math:`p_y = a / b`, the true class has probability
+    :math:`a / (a + b \sum_{k \ne y} B_{mk} p_k)`, without exponentials or logarithms.
     """
     n_classes, score = view.ratios.shape[1], 0.0
-    if metric == PROBABILITY and n_classes == 2:  # the usual case, without a loop inside
+    if metric == PROBABILITY and n_classes == 2:  # the most common case, without an inner loop
         for i in range(len(labels)):
             y, entry, total = labels[i], entries[i], groups[i]
             removed = min(view.weights[i], 1.0)
@@ -185,7 +186,7 @@ def leave_one_out_scores(
 ) -> Doubles:
     """Leave-one-out score of a node with each extra parent, on each view (Algorithms 3, 4).
 
-    Entries may outnumber the rows by far, so those that rows have are emptied again one by one.
+    There may be many more entries than rows, so only the entries of the rows are reset.
     """
     configuration = family.configuration
     n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
@@ -223,7 +224,7 @@ def leave_one_out_scores(
 
 @compiled
 def fill_factors(counts: Doubles, smoothing: float, n_own: int, factors: Doubles) -> None:
-    r"""Compute the factors :math:`p_k b / a` of each entry that has a row, in place.
+    r"""Compute the factors :math:`p_k b / a` of each entry with a row, in place.
 
     ``counts`` has shape (n_groups, n_own, n_classes) and ``factors`` one more axis of classes,
     both flat. The factor of the row's own class is 1.
@@ -249,7 +250,7 @@ def fill_factors(counts: Doubles, smoothing: float, n_own: int, factors: Doubles
 def score_entries(  # noqa: C901  each metric has its own loop: rows are many
     labels: Codes, view: OneView, entries: Codes, factors: Doubles, metric: int
 ) -> float:
-    """Add up the rows' weighted scores by the factors of their entries."""
+    """Sum up the rows' weighted scores by the factors of their entries."""
     n_classes, score = view.ratios.shape[1], 0.0
     if metric == ACCURACY:
         for i in range(len(view.rows)):
@@ -285,11 +286,11 @@ def leave_one_out_scores_by_entry(
     smoothing: float,
     metric: int,
 ) -> Doubles:
-    r"""Do the same for a node under the class, faster where rows outnumber entries.
+    r"""Compute the same scores for a node with the class as parent, faster for few entries.
 
-    What a row contributes depends on its entry and on its ratios only, as long as one whole
-    row is left out, so no weight may be below one: the factors :math:`p_k b / a` are computed
-    once per entry, and a row costs :math:`C` products and one division.
+    If every weight is at least one, one whole row is left out, and the score of a row depends only
+    on its entry and its ratios: the factors :math:`p_k b / a` are computed once per entry, and a
+    row needs :math:`C` products and one division.
     """
     labels, own, configuration = nodes.codes[CLASS], nodes.codes[family.node], family.configuration
     n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
@@ -334,9 +335,10 @@ def add_log_ratios(
     sign: float,
     log_ratios: Doubles,
 ) -> None:
-    r"""Add a feature under the class to :math:`\log P_k - \log P_y`, row left out, in place.
+    r"""Add a feature with the class as parent to :math:`\log P_k - \log P_y`, in place.
 
-    ``log_ratios`` has shape (n_entries, n_classes); a sign of -1 takes the feature away again.
+    The row itself is left out. ``log_ratios`` has shape (n_entries, n_classes); a sign of -1
+    removes the feature.
     """
     rows, weights = views.rows, views.weights
     n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
@@ -345,7 +347,7 @@ def add_log_ratios(
     counts = np.empty(family.n_configurations * block)
     totals = np.empty(family.n_configurations * n_classes)
     entries = np.empty(len(rows), dtype=np.int64)
-    # as long as one whole row is left out, rows of an entry have their logarithms in common
+    # if one whole row is left out, rows of an entry have the same logarithms
     shared = len(counts) <= len(rows)
     known = np.empty((len(counts) if shared else 1, n_classes))
     stamps = np.full(len(known), -1)
@@ -379,7 +381,7 @@ def local_scores(  # noqa: C901  views, candidates, groups, categories
     """Decomposable log score of a node with each extra parent, on each view.
 
     The metric is ``K2`` (uniform prior), ``BDEU`` (equivalent sample size 1), ``BIC``, or
-    ``LIKELIHOOD``, which is BIC without its penalty; ``n_possible`` counts the possible
+    ``LIKELIHOOD``, which is BIC without its penalty; ``n_possible`` is the number of possible
     configurations of the parents, observed or not.
     """
     n_views, n_extras, n_own = len(views.starts) - 1, len(extras), nodes.n_categories[family.node]

@@ -40,15 +40,15 @@ Parents: TypeAlias = tuple[tuple[int, ...], ...]
 GLOBAL_CRITERIA = {"accuracy": ACCURACY, "probability": PROBABILITY, "log": LOG}
 LOCAL_CRITERIA = {"k2": K2, "bdeu": BDEU, "bic": BIC}
 TREE_CRITERION = "likelihood"
-"""Criterion of a tree between the features; it needs no penalty, as its size is given."""
+"""Criterion of tree-augmented naive Bayes; without a penalty, since the size is fixed."""
 TOLERANCE = 1e-10
-"""Scores are means of many rounded terms: what differs by less is equal."""
+"""Scores with a smaller difference are equal: they are means of many rounded terms."""
 LOG_LIMIT = 650.0
-"""Log ratio beyond which exp overflows; a class so far behind or ahead decides alone anyway."""
+"""Bound on log ratios, so that exp does not overflow."""
 MAX_STALLED_MOVES = 10
-"""A tabu search ends after so many moves in a row that lead to no better structure."""
-NEVER = -1e300
-"""Gain of an arc that may not be; finite, so that differences of two are."""
+"""Tabu search ends after this number of consecutive moves without a better structure."""
+IMPOSSIBLE = -1e300
+"""Gain of an arc that is not allowed; finite, so that differences are finite."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Structure:
 
     @classmethod
     def start(cls, n_features: int, init: str) -> Structure:
-        """Begin with the class as every feature's parent ("naive"), or with no parents."""
+        """Make the initial network: the class as every feature's parent ("naive"), or no arcs."""
         first = (CLASS,) if init == "naive" else ()
         return cls(((), *(first for _ in range(n_features))))
 
@@ -73,18 +73,18 @@ class Structure:
         return tuple(parent for parent in self.parents[node] if parent != CLASS)
 
     def add(self, node: int, parent: int) -> Structure:
-        """Give a node one more parent."""
+        """Add a parent to a node."""
         return self._with(node, (*self.parents[node], parent))
 
     def remove(self, node: int, parent: int) -> Structure:
-        """Take a parent from a node."""
+        """Remove a parent from a node."""
         return self._with(node, tuple(each for each in self.parents[node] if each != parent))
 
     def _with(self, node: int, family: tuple[int, ...]) -> Structure:
         return Structure((*self.parents[:node], family, *self.parents[node + 1 :]))
 
-    def above(self, node: int) -> set[int]:
-        """Find all nodes from which arcs lead to a node, over any number of others."""
+    def ancestors(self, node: int) -> set[int]:
+        """Find all ancestors of a node."""
         found: set[int] = set()
         waiting = [node]
         while waiting:
@@ -94,7 +94,7 @@ class Structure:
         return found
 
     def sorted_features(self, order: Sequence[int]) -> list[int]:
-        """List the features with parents before children, otherwise in the given order."""
+        """List the features in topological order, otherwise in the given order."""
         done: dict[int, None] = {CLASS: None}
         waiting = list(order)
         while waiting:
@@ -105,7 +105,7 @@ class Structure:
 
 
 class Candidates(NamedTuple):
-    """One decision of a search: which of the extras becomes a node's parent, or ``NO_EXTRA``."""
+    """Candidates of one decision: the extra parents of a node, or ``NO_EXTRA``."""
 
     structure: Structure
     node: int
@@ -113,15 +113,15 @@ class Candidates(NamedTuple):
 
 
 Score = Callable[[Candidates], NDArray[np.float64]]
-"""From candidates to one score for each extra: a measure on one view, or an inner ensemble."""
+"""Function from candidates to one score per extra: a measure on one view, or an inner ensemble."""
 
 
 class SearchSpace(NamedTuple):
-    """Where a search starts and how far it may go; ``max_parents`` counts the class.
+    """Initial network and constraints of a search; ``max_parents`` counts the class.
 
-    K2 gives a feature parents that come before it in the order; for the other searches the order
-    only decides between equals. An arc may be where ``possible[parent, node]``, and must be from
-    each node's ``required`` parents. ``local`` says that a score is of one node alone.
+    K2 takes a feature's parents from those before it in the order; the other searches use the order
+    to resolve ties. An arc is allowed if ``possible[parent, node]``; each node has its ``required``
+    parents. ``local`` is true if a score depends on one node only.
     """
 
     order: list[int]
@@ -132,17 +132,17 @@ class SearchSpace(NamedTuple):
     local: bool = False
 
     def first(self) -> Structure:
-        """Give all nodes their first parents: those required, and the class in a naive start."""
+        """Make the initial network: required parents, and the class with a naive start."""
         parents: list[tuple[int, ...]] = [()]
         for node in range(1, len(self.order) + 1):
             required = self.required[node]
             naive = self.init == "naive" and self.possible[CLASS, node] and CLASS not in required
-            has_room = len(required) < self.max_parents
-            parents.append((CLASS, *required) if naive and has_room else required)
+            below_limit = len(required) < self.max_parents
+            parents.append((CLASS, *required) if naive and below_limit else required)
         return Structure(tuple(parents))
 
     def candidates(self, structure: Structure, node: int, among: Sequence[int]) -> list[int]:
-        """Find the nodes that may become one more parent of a node."""
+        """Find the nodes that may be added as a parent of a node."""
         parents = structure.parents[node]
         if len(parents) >= self.max_parents:
             return []
@@ -151,13 +151,13 @@ class SearchSpace(NamedTuple):
 
 
 Search = Callable[[Score, SearchSpace, Callable[[], bool]], Structure]
-"""A search; it calls its last argument after each step, and ends there if that is true."""
+"""A search; it calls its last argument after each step, and stops if the result is true."""
 
 
 def first_best(scores: Sequence[float]) -> int:
     """Find the first score that no later one exceeds by more than the tolerance."""
     best = 0
-    if max(scores) <= scores[0] + TOLERANCE:  # mostly so, where candidates are many
+    if max(scores) <= scores[0] + TOLERANCE:  # the most common case
         return best
     for position in range(1, len(scores)):
         if scores[position] > scores[best] + TOLERANCE:
@@ -168,28 +168,28 @@ def first_best(scores: Sequence[float]) -> int:
 @set_module("ensemblage.bayes")
 @dataclass(frozen=True)
 class NetworkConstraints:
-    """Arcs that a network must have or must not have, and an order of groups of nodes.
+    """Constraints of a structure search: required arcs, forbidden arcs, and tiers of nodes.
 
     Parameters
     ----------
     required : sequence of (str, str), default=()
-        Arcs, parent first, that every search starts from and none removes.
+        Required arcs, parent first.
     forbidden : sequence of (str, str), default=()
-        Arcs that are never added. The other direction stays open.
+        Forbidden arcs, parent first. The reverse arc stays allowed.
     tiers : sequence of sequence of str, default=()
-        Groups of nodes, for instance by time: no arc leads from a later group to an earlier
-        one. Nodes that are in no group are free.
+        Groups of nodes, for instance by time: no arc leads from a later tier to an earlier one.
+        Nodes in no tier are not constrained.
 
     See Also
     --------
-    BayesNetClassifier : Takes them as ``constraints``.
+    BayesNetClassifier : Has the parameter ``constraints``.
 
     Notes
     -----
-    Nodes are named as the columns are, ``x0``, ``x1``, ... where they have no names; the class by
-    the name of ``y``, or "class". The class never has parents, so no arc into it can be required.
-    Constraints that contradict each other, the columns or other parameters are refused by ``fit``
-    before any work.
+    Nodes have the names of the columns, or ``x0``, ``x1``, ... without names; the class has the
+    name of ``y``, or "class". The class never has parents, so no arc into it can be required.
+    Constraints that contradict each other, the columns or other parameters raise a ``ValueError``
+    at the beginning of ``fit``.
 
     Examples
     --------
@@ -207,29 +207,29 @@ class NetworkConstraints:
     tiers: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        """Keep tuples, whatever was given."""
+        """Validate the constraints, and convert them to tuples."""
         for field in ("required", "forbidden"):
             arcs = []
             for pair in getattr(self, field):
                 listed = isinstance(pair, Sequence) and not isinstance(pair, str)
                 if not listed or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
                     raise TypeError(
-                        f"{field} must be pairs of names, parent first, such as [('age', "
-                        f"'pressure')]; got {pair!r} among them."
+                        f"{field} must contain pairs of names, parent first, such as [('age', "
+                        f"'pressure')]; got {pair!r}."
                     )
                 arcs.append((str(pair[0]), str(pair[1])))
             object.__setattr__(self, field, tuple(arcs))
         for tier in self.tiers:
             if isinstance(tier, str) or not all(isinstance(each, str) for each in tier):
                 raise TypeError(
-                    "tiers must be groups of names such as [['age', 'sex'], ['pressure']]; "
-                    f"got {tier!r} among them."
+                    "tiers must contain lists of names, such as [['age', 'sex'], ['pressure']]; "
+                    f"got {tier!r}."
                 )
         object.__setattr__(self, "tiers", tuple(tuple(map(str, tier)) for tier in self.tiers))
 
 
 def possible_arcs(n_nodes: int) -> NDArray[np.bool_]:
-    """Allow every arc but those into the class: (parents, nodes)."""
+    """Allow all arcs except those into the class: (parents, nodes)."""
     possible = ~np.eye(n_nodes, dtype=bool)
     possible[:, CLASS] = False
     return possible
@@ -238,13 +238,13 @@ def possible_arcs(n_nodes: int) -> NDArray[np.bool_]:
 def resolve_constraints(
     constraints: NetworkConstraints, names: list[str]
 ) -> tuple[NDArray[np.bool_], Parents, dict[int, int]]:
-    """Give possible arcs, required parents and tiers by node; refuse what cannot be."""
+    """Return possible arcs, required parents and tiers by node; raise on contradictions."""
     position = {name: node for node, name in enumerate(names)}
     for name in (n for field in (constraints.required, constraints.forbidden, constraints.tiers)
                  for group in field for n in group):  # fmt: skip
         if name not in position:
             raise ValueError(
-                f"constraints name {name!r}, which is no node of this network."
+                f"constraints name {name!r}, which is not a node of this network."
                 f"{suggestion(name, names)} The nodes are {names}."
             )
     possible = possible_arcs(len(names))
@@ -259,44 +259,45 @@ def resolve_constraints(
             raise ValueError(_why_not(constraints, parent, child, names[CLASS]))
         required[position[child]].append(position[parent])
     structure = Structure(tuple(tuple(dict.fromkeys(each)) for each in required))
-    cycle = [names[node] for node in structure.features if node in structure.above(node)]
+    cycle = [names[node] for node in structure.features if node in structure.ancestors(node)]
     if cycle:
         raise ValueError(
-            f"constraints require arcs that form a cycle through {cycle}. Leave out one of them."
+            f"constraints require arcs that form a cycle through {cycle}. Remove one of them."
         )
     return possible, structure.parents, tiers
 
 
 def _tiers(constraints: NetworkConstraints, position: dict[str, int]) -> dict[int, int]:
-    """Give the tier of each node that is in one; it may be in one only."""
+    """Return the tier of each node that is in one; a node may be in one tier only."""
     found: dict[int, int] = {}
     for number, tier in enumerate(constraints.tiers):
         for name in tier:
             if found.setdefault(position[name], number) != number:
                 raise ValueError(
                     f"constraints put {name!r} into tiers {found[position[name]] + 1} and "
-                    f"{number + 1}. Leave it in one of them."
+                    f"{number + 1}. Remove it from one of them."
                 )
     return found
 
 
 def _why_not(constraints: NetworkConstraints, parent: str, child: str, target: str) -> str:
-    """Say why a required arc cannot be."""
+    """Explain why a required arc is not allowed."""
     if child == target:
-        why = f"{child!r} is the class, which has no parents"
+        reason = f"{child!r} is the class, which has no parents"
     elif parent == child:
-        why = "a node is not its own parent"
+        reason = "a node cannot be its own parent"
     elif (parent, child) in constraints.forbidden:
-        why = "it is forbidden too"
+        reason = "it is also forbidden"
     else:
-        why = f"{parent!r} is in a later tier than {child!r}"
+        reason = f"{parent!r} is in a later tier than {child!r}"
     return (
-        f"constraints require the arc {parent!r} -> {child!r}, but {why}. Leave out one of the two."
+        f"constraints require the arc {parent!r} -> {child!r}, but {reason}. Remove one of the "
+        "constraints."
     )
 
 
 def _check_required(space: SearchSpace, search: str, names: list[str], ordered: bool) -> None:
-    """Refuse required parents that contradict other parameters; ``ordered`` by the user."""
+    """Reject required parents that contradict other parameters; ``ordered`` if order is given."""
     for node, required in enumerate(space.required):
         listed = [names[parent] for parent in required]
         if len(required) > space.max_parents:
@@ -313,14 +314,14 @@ def _check_required(space: SearchSpace, search: str, names: list[str], ordered: 
         for parent in required:
             if search == "k2" and ordered and parent in later:
                 raise ValueError(
-                    f"constraints require the arc {names[parent]!r} -> {names[node]!r}, but order "
-                    f"puts {names[node]!r} first, and K2 takes parents from before a node. Change "
-                    "order, or set search to 'hill-climbing'."
+                    f"constraints require the arc {names[parent]!r} -> {names[node]!r}, but "
+                    f"{names[node]!r} comes first in order, and K2 takes a node's parents from "
+                    "those before it. Change order, or set search to 'hill-climbing'."
                 )
 
 
 def _resolve_order(order: Any, features: list[str]) -> list[int]:
-    """Turn the user's order of features, by name or position, into nodes; the class is none."""
+    """Convert the user's order of features, by name or position, to nodes, without the class."""
     position = {name: j for j, name in enumerate(features)}
     wanted = [position.get(item, item) for item in np.asarray(order).tolist()]
     if sorted(map(str, wanted)) != sorted(map(str, range(len(features)))):
@@ -332,11 +333,11 @@ def _resolve_order(order: Any, features: list[str]) -> list[int]:
 
 
 def plan_search(estimator: Any, training: Training) -> SearchSpace:
-    """Read a classifier's parameters of the search, and refuse what contradicts its columns."""
+    """Make the search space of a classifier; reject parameters that contradict the columns."""
     names = training.names
     constraints = estimator.constraints or NetworkConstraints()
     possible, required, tiers = resolve_constraints(constraints, names)
-    if estimator.order is None:  # as the columns are, but earlier tiers and required parents first
+    if estimator.order is None:  # order of the columns, earlier tiers and required parents first
         by_tier = sorted(range(CLASS + 1, len(names)), key=lambda node: tiers.get(node, 0))
         order = Structure(required).sorted_features(by_tier)
     else:
@@ -349,7 +350,7 @@ def plan_search(estimator: Any, training: Training) -> SearchSpace:
 
 
 def criterion_of(estimator: Any) -> str:
-    """Give the criterion of candidates; a tree between the features has its own."""
+    """Return the criterion of the search; tree-augmented naive Bayes has its own."""
     return TREE_CRITERION if estimator.search == "tan" else str(estimator.criterion)
 
 
@@ -363,7 +364,7 @@ def compress_views(views: Doubles) -> RowViews:
 class NetworkMeasure(ABC):
     """Scores candidate parents on views of the rows; see :class:`ensemblage.inner.Measure`.
 
-    Views are known again by identity, so that what is kept of them serves many candidates.
+    Views are recognised by identity, so that cached values are used for many candidates.
     """
 
     def __init__(self, rows: CodedRows, metric: int) -> None:
@@ -387,14 +388,14 @@ class NetworkMeasure(ABC):
         return self._score_varying(candidates)
 
     def set_views(self, views: Doubles) -> None:
-        """Score on these views, (n_views, n_rows), from now on."""
+        """Set the views, (n_views, n_rows), on which candidates are scored."""
         self._key = views
         self._set_views(compress_views(views))
 
     def _score_varying(self, candidates: Candidates) -> Doubles:
-        """Score the candidates that change something; others score as leaving the node as it is.
+        """Score the candidates with several categories; the others score as ``NO_EXTRA``.
 
-        A column that a bootstrap has not cut changes nothing, and of many columns most are such.
+        A column with a single bin changes nothing; in wide tables most columns have one.
         """
         structure, node, extras = candidates
         if self.rows.all_vary or extras[0] != NO_EXTRA:
@@ -416,8 +417,8 @@ class NetworkMeasure(ABC):
 class LeaveOneOutMeasure(NetworkMeasure):
     r"""Leave-one-out score of the whole network (Algorithm 3), by one of ``GLOBAL_CRITERIA``.
 
-    Log ratios :math:`\log P_k - \log P_y` of the network without one node, rows left out, follow
-    the structure as it grows, so that a candidate costs one pass over the rows.
+    Leave-one-out log ratios :math:`\log P_k - \log P_y` of the network without one node are updated
+    as the structure grows, so that a candidate costs one pass over the rows.
     """
 
     _log_ratios: Doubles
@@ -429,11 +430,11 @@ class LeaveOneOutMeasure(NetworkMeasure):
 
     @property
     def n_views(self) -> int:
-        """Number of the views that were last set."""
+        """Number of the current views."""
         return len(self._fewest_rows)
 
     def keep_first(self, n_views: int) -> None:
-        """Forget all but the first views; what is kept belongs to no other copy."""
+        """Keep the first views only; arrays are copied, so that no other copy changes."""
         rows, starts, weights = self._views
         end = starts[n_views]
         self._measure_views(RowViews(rows[:end], starts[: n_views + 1], weights[:end]))
@@ -441,9 +442,9 @@ class LeaveOneOutMeasure(NetworkMeasure):
         self._ratios = self._ratios[:end].copy()
 
     def score_first(self, candidates: Candidates, sizes: Sequence[int]) -> list[Doubles]:
-        """Score the candidates on the first views, so many at a time: (size, n_extras) each.
+        """Score the candidates on the first views, for each size: (size, n_extras) each.
 
-        They are, to the bit, those of a measure that has no other views.
+        The scores equal those of a measure without the other views, bit for bit.
         """
         family, widest = self._family(candidates)
         by_entry = [self._by_entry(family, widest, size) for size in sizes]
@@ -464,12 +465,12 @@ class LeaveOneOutMeasure(NetworkMeasure):
 
     def _measure_views(self, views: RowViews) -> None:
         self._views = views
-        # of the first views, by their number; a list is read faster than an array
+        # minimum over the first views; indexing a list is faster than indexing an array
         self._fewest_rows = np.minimum.accumulate(np.diff(views.starts)).tolist()
         self._whole_rows = bool(views.weights.min() >= 1.0)
 
     def _ratios_without(self, structure: Structure, node: int) -> Doubles:
-        """Give the ratios :math:`P_k / P_y` without a node: (n_entries, n_classes)."""
+        """Compute the ratios :math:`P_k / P_y` without a node: (n_entries, n_classes)."""
         wanted: list[tuple[int, ...] | None] = [*structure.parents]
         wanted[node] = None
         if wanted != self._included:
@@ -490,18 +491,18 @@ class LeaveOneOutMeasure(NetworkMeasure):
             )  # fmt: skip
 
     def _family(self, candidates: Candidates) -> tuple[Family, int]:
-        """Give the node with its parents, and the entries of the widest candidate."""
+        """Return the node with its parents, and the entries of the largest candidate table."""
         structure, node, extras = candidates
         parents = structure.parents[node]
         configurations = self.rows.configurations(structure.others(node))
-        # tables are by class in any case, so that it splits nothing
+        # tables are always by class, so the class splits none
         splits = [NO_EXTRA if extra == CLASS else extra for extra in extras.tolist()]
         n_groups = configurations.n_codes * self.rows.n_classes
         widest = self.rows.count_entries(node, parents, n_groups, splits)
         return Family(node, CLASS in parents, *configurations), widest
 
     def _by_entry(self, family: Family, widest: int, n_views: int) -> bool:
-        """By entry, a candidate costs its entries times the classes; by row, its rows."""
+        """Whether to score by entry (cost: entries times classes) and not by row (cost: rows)."""
         few = widest <= 2 * self._fewest_rows[n_views - 1]
         return few and self._whole_rows and family.has_class
 
@@ -538,7 +539,7 @@ class LocalMeasure(NetworkMeasure):
 
 
 def make_measure(criterion: str, rows: CodedRows, smoothing: float) -> NetworkMeasure:
-    """Make the measure that the user named; only the global criteria are smoothed."""
+    """Make the measure of a criterion; only leave-one-out criteria use smoothing."""
     if criterion in GLOBAL_CRITERIA:
         return LeaveOneOutMeasure(rows, GLOBAL_CRITERIA[criterion], smoothing)
     local = {**LOCAL_CRITERIA, TREE_CRITERION: LIKELIHOOD}
@@ -548,9 +549,9 @@ def make_measure(criterion: str, rows: CodedRows, smoothing: float) -> NetworkMe
 def k2_search(
     score: Score, space: SearchSpace, step: Callable[[], bool] = lambda: False
 ) -> Structure:
-    """Search the structure of a network (Algorithm 2).
+    """Search the structure by K2 (Algorithm 2).
 
-    Each feature may have the class and the features before it in the order as parents.
+    A feature's parents are taken from the class and the features before it in the order.
     """
     structure = space.first()
     for position, node in enumerate(space.order):
@@ -572,26 +573,26 @@ class CachedScore:
 
     def __init__(self, score: Score) -> None:
         self.score = score
-        self._known: dict[tuple[int, tuple[int, ...]], dict[int, float]] = {}
+        self._cached: dict[tuple[int, tuple[int, ...]], dict[int, float]] = {}
 
     def __call__(self, candidates: Candidates) -> NDArray[np.float64]:
-        """Compute what is not known yet."""
+        """Compute the scores that are not cached."""
         structure, node, extras = candidates
-        known = self._known.setdefault((node, structure.parents[node]), {})
-        new = [extra for extra in extras.tolist() if extra not in known]
+        cached = self._cached.setdefault((node, structure.parents[node]), {})
+        new = [extra for extra in extras.tolist() if extra not in cached]
         if new:
             missing = candidates._replace(extras=np.array(new, dtype=np.int64))
-            known.update(zip(new, self.score(missing).tolist(), strict=True))
-        return np.array([known[extra] for extra in extras.tolist()])
+            cached.update(zip(new, self.score(missing).tolist(), strict=True))
+        return np.array([cached[extra] for extra in extras.tolist()])
 
 
 def moves_at(
     score: Score, structure: Structure, node: int, space: SearchSpace, below: set[int]
 ) -> Iterator[tuple[float, Structure]]:
-    """Try all parents that a node may gain, lose, or become a parent of: gain and structure.
+    """Yield gain and structure of each addition, removal and reversal of an arc into a node.
 
-    Gains are differences of scores, so they mean the same whether a score is of the whole network
-    or of a single node.
+    Gains are differences of scores, so they are the same for scores of the whole network and of a
+    single node.
     """
 
     def scores(structure: Structure, node: int, extras: list[int]) -> list[float]:
@@ -610,7 +611,7 @@ def moves_at(
         without = structure.remove(node, parent)
         (value,) = scores(without, node, [NO_EXTRA])
         yield value - now, without
-        reversible = parent not in without.above(node)
+        reversible = parent not in without.ancestors(node)
         if reversible and space.candidates(without, parent, [node]):
             before, after = scores(without, parent, [NO_EXTRA, node])
             yield value - now + after - before, without.add(parent, node)
@@ -619,11 +620,11 @@ def moves_at(
 def sorted_moves(
     score: Score, structure: Structure, space: SearchSpace
 ) -> list[tuple[float, Structure]]:
-    """Try every node's moves, the best first; equals stay in the order of the nodes."""
+    """List all moves, the best first; ties are in the order of the nodes."""
     below: dict[int, set[int]] = {node: set() for node in range(len(structure.parents))}
     for node in structure.features:
-        for above in structure.above(node):
-            below[above].add(node)
+        for ancestor in structure.ancestors(node):
+            below[ancestor].add(node)
     moves = [
         move
         for node in space.order
@@ -633,7 +634,7 @@ def sorted_moves(
 
 
 def hill_climbing(score: Score, space: SearchSpace, step: Callable[[], bool]) -> Structure:
-    """Make the best move until none raises the score."""
+    """Make the best move until no move raises the score."""
     score, structure = CachedScore(score) if space.local else score, space.first()
     while True:
         moves = sorted_moves(score, structure, space)
@@ -645,20 +646,20 @@ def hill_climbing(score: Score, space: SearchSpace, step: Callable[[], bool]) ->
 
 
 def tabu_search(score: Score, space: SearchSpace, step: Callable[[], bool]) -> Structure:
-    """Make the best move to a structure that was not visited, even downhill; keep the best one."""
+    """Make the best move to a new structure, even if it lowers the score; return the best one."""
     score = CachedScore(score) if space.local else score
     structure = best = space.first()
-    height, highest, stalled = 0.0, 0.0, 0
+    gain, best_gain, stalled = 0.0, 0.0, 0
     visited = {_arcs(structure)}
     while stalled < MAX_STALLED_MOVES:
         moves = sorted_moves(score, structure, space)
         move = next((each for each in moves if _arcs(each[1]) not in visited), None)
         if move is None:
             break
-        height, structure, stalled = height + move[0], move[1], stalled + 1
+        gain, structure, stalled = gain + move[0], move[1], stalled + 1
         visited.add(_arcs(structure))
-        if height > highest + TOLERANCE:
-            best, highest, stalled = structure, height, 0
+        if gain > best_gain + TOLERANCE:
+            best, best_gain, stalled = structure, gain, 0
         if step():
             break
     return best
@@ -673,32 +674,32 @@ def cycles_of(parents: NDArray[np.int64]) -> list[list[int]]:
     visited_by = np.zeros(len(parents), dtype=np.int64)
     cycles = []
     for start in range(1, len(parents)):
-        node, way = start, []
+        node, path = start, []
         while node != 0 and not visited_by[node]:
             visited_by[node] = start
-            way.append(node)
+            path.append(node)
             node = int(parents[node])
         if node != 0 and visited_by[node] == start:
-            cycles.append(way[way.index(node) :])
+            cycles.append(path[path.index(node) :])
     return cycles
 
 
 def contract(
     gains: Doubles, parents: NDArray[np.int64], cycles: list[list[int]]
 ) -> tuple[Doubles, NDArray[np.int64]]:
-    """Make each cycle one node; what enters it gains over the arc of the cycle that it replaces.
+    """Contract each cycle to one node; gains into it are relative to the arc that is replaced.
 
-    Gives the gains between the new nodes, and in ``[a, b]`` the arc, parent and node, of the old
-    graph that the best one from a to b stands for.
+    Returns the gains between the new nodes, and for each pair of them the arc of the old graph,
+    parent and node, with that gain.
     """
     inside = [node for cycle in cycles for node in cycle]
     groups = [[node] for node in range(len(gains)) if node not in set(inside)] + cycles
     relative = gains.copy()
     relative[:, inside] -= gains[parents[inside], inside]
-    relative[relative < NEVER / 2] = NEVER
+    relative[relative < IMPOSSIBLE / 2] = IMPOSSIBLE
     nodes = np.concatenate(groups)
     starts = np.cumsum([0, *map(len, groups[:-1])])
-    found = np.full((len(groups), len(groups)), NEVER)
+    found = np.full((len(groups), len(groups)), IMPOSSIBLE)
     arcs = np.zeros((len(groups), len(groups), 2), dtype=np.int64)
     for b, into in enumerate(groups):
         at = relative[:, into].argmax(axis=1)
@@ -708,15 +709,15 @@ def contract(
         first = np.minimum.reduceat(np.where(is_best, np.arange(len(nodes)), len(nodes)), starts)
         arcs[:, b, 0] = nodes[first]
         arcs[:, b, 1] = np.array(into)[at[nodes[first]]]
-    np.fill_diagonal(found, NEVER)
+    np.fill_diagonal(found, IMPOSSIBLE)
     return found, arcs
 
 
 def best_branching(gains: Doubles) -> NDArray[np.int64]:
-    """Give each node the parent that makes the sum of gains largest, without a cycle.
+    """Find the maximum branching: the parents with the largest sum of gains, without a cycle.
 
-    ``gains[p, n]`` is that of p as the parent of n; node 0 is the root, its own parent.
-    (Chu and Liu 1965, Edmonds 1967; all cycles are contracted at once.)
+    ``gains[p, n]`` is the gain of p as the parent of n; node 0 is the root, its own parent.
+    (Chu and Liu 1965, Edmonds 1967; all cycles are contracted together.)
     """
     parents: NDArray[np.int64] = gains.argmax(axis=0)
     parents[0] = 0
@@ -732,13 +733,13 @@ def best_branching(gains: Doubles) -> NDArray[np.int64]:
 
 
 def tree_augmented(score: Score, space: SearchSpace, step: Callable[[], bool]) -> Structure:
-    r"""Find the tree with the largest conditional mutual information, the first feature its root.
+    r"""Find the tree with the largest conditional mutual information, rooted at the first feature.
 
-    The score is a node's log likelihood, whose gain by a parent j is
-    :math:`n I(X_i; X_j \mid C)`. Where directions are constrained the best branching is found.
+    The score is a node's log likelihood; the gain of a parent j is
+    :math:`n I(X_i; X_j \mid C)`. With constraints the maximum branching is found.
     """
     start = space._replace(init="naive").first()
-    gains = np.full((len(start.parents), len(start.parents)), NEVER)
+    gains = np.full((len(start.parents), len(start.parents)), IMPOSSIBLE)
     for node in start.features:
         bare = start
         for parent in start.others(node):
@@ -749,13 +750,13 @@ def tree_augmented(score: Score, space: SearchSpace, step: Callable[[], bool]) -
         if step():
             return start
     gains[1:, 1:] = (gains[1:, 1:] + gains[1:, 1:].T) / 2  # equal but for rounding
-    gains[gains < TOLERANCE] = NEVER
-    gains[~space.possible] = NEVER
+    gains[gains < TOLERANCE] = IMPOSSIBLE
+    gains[~space.possible] = IMPOSSIBLE
     gains[CLASS] = 0.0
-    for node in start.features:  # only its own parent if it must have one, or has no room
+    for node in start.features:  # no choice with a required parent, or at max_parents
         required = start.others(node)
         if required or len(start.parents[node]) >= space.max_parents:
-            gains[:, node] = NEVER
+            gains[:, node] = IMPOSSIBLE
             gains[required[0] if required else CLASS, node] = 0.0
     # the first feature is the root, all else equal
     gains[CLASS, space.order[0]] += 1e-9 * max(float(gains.max()), 1.0)

@@ -1,4 +1,4 @@
-"""Compiled look-ups in probability tables."""
+"""Kernels of probability tables: counts, smoothing, look-ups."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ class CodedColumn(NamedTuple):
 
 
 class LookUp(NamedTuple):
-    """A node's log probabilities, and the way to them.
+    """A node's log probabilities, and the arrays to look them up.
 
-    The parents other than the class have ``sizes`` categories; the value ``code`` of the j-th
-    leads from a configuration of those before to ``steps[offsets[j] + configuration * size +
-    code]``. The log table has shape (n_configurations, n_codes + 1, n_classes); its last code
-    stands for a value never seen, and n_classes is 1 without the class among the parents.
+    The parents other than the class have ``sizes`` categories. A configuration of the first j
+    parents and the ``code`` of the next one give the configuration ``steps[offsets[j] +
+    configuration * size + code]``. The log table has shape (n_configurations, n_codes + 1,
+    n_classes); its last code is for unseen categories, and n_classes is 1 if the class is not a
+    parent.
     """
 
     parents: NDArray[np.int64]
@@ -37,10 +38,10 @@ class LookUp(NamedTuple):
 
 
 def refine(configurations: CodedColumn, parent: CodedColumn) -> tuple[CodedColumn, Codes]:
-    """Split configurations by one more parent and number those that occur, in order.
+    """Split configurations by one more parent, and index those that occur, in order.
 
-    The second, of shape (n_configurations before * n_codes,), leads from a configuration and the
-    parent's code to the number of the new configuration; -1 where no row is.
+    Also returns the index of the new configuration for each old configuration and code of the
+    parent, of shape (n_configurations before * n_codes,); -1 if no row has it.
     """
     n_keys = configurations.n_codes * parent.n_codes
     key = configurations.codes.astype(np.int64) * parent.n_codes + parent.codes
@@ -53,9 +54,9 @@ def refine(configurations: CodedColumn, parent: CodedColumn) -> tuple[CodedColum
 def entry_weights(
     configurations: CodedColumn, own: CodedColumn, labels: CodedColumn, weights: Doubles
 ) -> Doubles:
-    """Add up the rows' weights in each entry, of shape (n_configurations, n_codes, n_classes).
+    """Sum up the rows' weights in each entry, of shape (n_configurations, n_codes, n_classes).
 
-    A node without the class as a parent has labels of a single class.
+    If the class is not a parent, all labels are of a single class.
     """
     shape = (configurations.n_codes, own.n_codes, labels.n_codes)
     group = configurations.codes.astype(np.int64) * own.n_codes + own.codes
@@ -67,7 +68,7 @@ def entry_weights(
 def log_probabilities(counts: Doubles, smoothing: float) -> Doubles:
     r"""Smoothed log probabilities :math:`\log (n + \alpha) / (N + \alpha r)` of weighted counts.
 
-    A last code, with :math:`n = 0`, is added for a value never seen.
+    A last code, with :math:`n = 0`, is added for unseen categories.
     """
     unseen = np.zeros_like(counts[:, :1])
     totals = counts.sum(axis=1, keepdims=True) + smoothing * counts.shape[1]
@@ -78,15 +79,15 @@ def log_probabilities(counts: Doubles, smoothing: float) -> Doubles:
 def add_log_likelihood(codes: Codes, node: int, table: LookUp, out: Doubles) -> None:
     """Add one node's log probabilities under each class to ``out`` (n_rows, n_classes), in place.
 
-    ``codes`` has shape (n_nodes, n_rows). A configuration that no training row had is uniform,
-    which is the same for all classes, so nothing is added.
+    ``codes`` has shape (n_nodes, n_rows). A configuration that does not occur in training is
+    uniform for all classes, so nothing is added.
     """
     for m in range(out.shape[0]):
         g = 0
         for j in range(len(table.parents)):
             n, code = table.sizes[j], codes[table.parents[j], m]
             step = table.offsets[j] + g * n + code
-            # the bounds hold for any fitted network; a forged model file must not reach further
+            # true for any fitted network; a forged model file must not read out of bounds
             g = table.steps[step] if 0 <= code < n and 0 <= step < len(table.steps) else -1
             if g < 0 or g >= len(table.log_table):
                 g = -1

@@ -1,4 +1,4 @@
-"""Probability tables of a structure: counts, smoothing, expected counts for missing values."""
+"""Probability tables of a structure: estimation, EM, marginalisation, temperature scaling."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ Factor: TypeAlias = tuple[tuple[int, ...], Doubles]
 """Missing nodes, and log values of shape (n_rows, n_classes, *categories of these nodes)."""
 
 MAX_ITERATIONS = 100
-"""Of EM."""
+"""Maximal number of iterations of EM."""
 EM_TOLERANCE = 1e-4
-"""EM ends when no probability changes by more."""
+"""EM has converged when no probability changes by more."""
 MAX_LOG_TEMPERATURE = 4.0
-"""Bound on the logarithm of a temperature, either way."""
+"""Bound on the absolute logarithm of a temperature."""
 
 
 @set_module("ensemblage.bayes")
@@ -50,7 +50,7 @@ MAX_LOG_TEMPERATURE = 4.0
 class NodeTable:
     """One feature's table.
 
-    The parents stand in the order in which they were added; ``configurations``, of shape
+    Parents are in the order in which they were added; ``configurations``, of shape
     (n_configurations, n_others), are the codes of those other than the class. For the other
     arrays see :class:`LookUp`.
     """
@@ -72,7 +72,7 @@ class NodeTable:
         grid: tuple[Codes, list[Codes]],
         log_table: Doubles,
     ) -> NodeTable:
-        """Put a table together; sizes and grid are those of the parents other than the class."""
+        """Make a table; sizes and grid are those of the parents other than the class."""
         configurations, steps = grid
         lengths = np.array([len(step) for step in steps], dtype=np.int64)
         joined = np.concatenate(steps) if steps else np.zeros(1, dtype=np.int32)
@@ -83,13 +83,13 @@ class NodeTable:
 
     @property
     def look_up(self) -> LookUp:
-        """The arrays that the kernel reads."""
+        """Arrays for the look-up kernel."""
         others = np.array(self.family[1:], dtype=np.int64)
         return LookUp(others, self.sizes, self.steps, self.offsets, self.log_table)
 
     @property
     def has_class(self) -> bool:
-        """Whether the class is a parent; if not, the table is independent of it."""
+        """Whether the class is a parent."""
         return CLASS in self.parents
 
     @property
@@ -114,8 +114,8 @@ class NodeTable:
     def log_probabilities(self, family: Sequence[NDArray[np.int64]]) -> Doubles:
         """Look up codes of the ``family``, broadcast against each other: shape (..., n_classes).
 
-        Uniform where no training row had the configuration; n_classes is 1 without the class
-        among the parents.
+        Uniform if no training row has the configuration; n_classes is 1 if the class is not a
+        parent.
         """
         own, *others = np.broadcast_arrays(*family)
         g = np.zeros(own.shape, dtype=np.int64)
@@ -127,7 +127,7 @@ class NodeTable:
         return out
 
     def describe(self, n_classes: int, names: list[str]) -> ProbabilityTable:
-        """Write the table out for the user; the names are those of the nodes, the class first."""
+        """Convert to a ``ProbabilityTable``; names are those of the nodes, the class first."""
         listed = self.configurations
         probabilities = np.exp(self.log_table[:, :-1])
         if self.has_class:
@@ -138,32 +138,32 @@ class NodeTable:
         return ProbabilityTable([names[p] for p in self.parents], listed, distributions)
 
     def check(self, sizes: Sequence[int]) -> None:
-        """Refuse a table that no fit makes of nodes with so many categories, the class first."""
+        """Reject a table that no fit produces; sizes are numbers of categories, the class first."""
         n_nodes, table = len(sizes), self.log_table
-        expect(0 < self.node < n_nodes, "a table is of no node")
-        expect(set(self.parents) <= set(range(n_nodes)), "a table's parents are no nodes")
+        expect(0 < self.node < n_nodes, "a table has no node")
+        expect(set(self.parents) <= set(range(n_nodes)), "a table's parents are not nodes")
         others = self.family[1:]
         n_classes = sizes[CLASS] if self.has_class else 1
-        expect(table.ndim == 3 and table.dtype == np.float64, "a table is no array of three axes")
-        expect(table.shape[1:] == (sizes[self.node] + 1, n_classes), "a table has another shape")
-        expect(bool(np.isfinite(table).all()), "a table holds values that are not finite")
+        expect(table.ndim == 3 and table.dtype == np.float64, "a table is not a 3d float array")
+        expect(table.shape[1:] == (sizes[self.node] + 1, n_classes), "a table has a wrong shape")
+        expect(bool(np.isfinite(table).all()), "a table has values that are not finite")
         expect_array(self, "configurations", (len(table), len(others)), "integer", low=0)
         expect_array(self, "sizes", (len(others),), "integer")
         expect_array(self, "offsets", (len(others),), "integer")
         expect_array(self, "steps", (None,), "integer", low=-1)
-        expect(self.sizes.tolist() == [sizes[p] for p in others], "parents' sizes differ")
-        start, reached = 0, 1  # each step starts where the one before has ended
+        expect(self.sizes.tolist() == [sizes[p] for p in others], "sizes of parents do not match")
+        start, reached = 0, 1  # each step starts at the end of the one before
         for offset, size in zip(self.offsets.tolist(), self.sizes.tolist(), strict=True):
             part = self.steps[start : start + reached * size]
             expect(offset == start and len(part) == reached * size, "a table's steps are damaged")
             start, reached = start + len(part), int(part.max()) + 1
-        expect(reached == len(table), "a table's steps lead elsewhere")
+        expect(reached == len(table), "a table's steps do not match its configurations")
 
 
 @set_module("ensemblage.bayes")
 @dataclass(frozen=True, eq=False)
 class FittedNetwork:
-    """Coders and tables of all features, in order, and the classes' log probabilities."""
+    """Coders and tables of all features, in order, and the log prior of the classes."""
 
     coders: list[Coder]
     tables: list[NodeTable]
@@ -175,18 +175,19 @@ class FittedNetwork:
         return [len(self.log_prior), *(table.n_categories for table in self.tables)]
 
     def _check_fitted(self) -> None:
-        """Refuse coders and tables that no fit makes, before compiled code reads them."""
+        """Reject coders and tables that no fit produces, before compiled code reads them."""
         expect_array(self, "log_prior", (None,), high=0)
-        expect(len(self.coders) == len(self.tables), "the network has not one table per column")
+        n_tables = len(self.tables)
+        expect(len(self.coders) == n_tables, "the network does not have one table per column")
         for coder in self.coders:
             coder.check()
         sizes = [len(self.log_prior), *(coder.n_codes for coder in self.coders)]
         for node, table in enumerate(self.tables, start=1):
-            expect(table.node == node, "the tables are in another order")
+            expect(table.node == node, "the tables are in a wrong order")
             table.check(sizes)
 
     def log_joint(self, codes: Codes) -> Doubles:
-        """Log of class and row together, up to a constant per row: (n_rows, n_classes).
+        """Log joint of class and row, up to a constant per row: (n_rows, n_classes).
 
         The codes, of shape (n_nodes, n_rows), have no missing values.
         """
@@ -196,7 +197,7 @@ class FittedNetwork:
         return out
 
     def contributions(self, codes: Codes) -> Doubles:
-        """Give the terms of ``log_joint``, (n_rows, n_nodes, n_classes), the prior first."""
+        """Compute the terms of ``log_joint``, (n_rows, n_nodes, n_classes), the prior first."""
         n_rows, n_classes = codes.shape[1], len(self.log_prior)
         out = np.zeros((n_rows, len(self.tables) + 1, n_classes))
         out[:, CLASS] = self.log_prior
@@ -207,7 +208,7 @@ class FittedNetwork:
         return out
 
     def describe(self, names: list[str]) -> dict[str, ProbabilityTable]:
-        """Write all tables out; the names are those of the nodes, the class first."""
+        """Convert all tables to ``ProbabilityTable``; names are of the nodes, the class first."""
         alone = np.zeros((1, 0), dtype=np.int32)
         prior = ProbabilityTable([], alone, np.exp(self.log_prior)[None])
         features = [table.describe(len(self.log_prior), names) for table in self.tables]
@@ -226,7 +227,7 @@ def fit_table(sample: Sample, node: int, parents: Sequence[int], smoothing: floa
 
 
 def fit_prior(sample: Sample, smoothing: float) -> Doubles:
-    """Estimate the classes' log probabilities."""
+    """Estimate the log prior of the classes."""
     rows = sample.rows
     weights = np.bincount(rows.nodes.codes[CLASS], sample.weights, minlength=rows.n_classes)
     smoothed = weights + smoothing
@@ -242,7 +243,7 @@ def fit_network(sample: Sample, smoothing: float, structure: Structure) -> Fitte
 
 
 class _TooManyRowsError(Exception):
-    """Fewer rows at a time would do."""
+    """The table is small enough for fewer rows at a time."""
 
 
 def _check_size(entries: int, n_rows: int, max_entries: int) -> None:
@@ -250,14 +251,14 @@ def _check_size(entries: int, n_rows: int, max_entries: int) -> None:
         raise _TooManyRowsError
     if entries > max_entries:
         raise EntryCapError(
-            f"Summing over missing values takes a table of {entries} entries for one row, more "
+            f"Marginalising missing values needs a table of {entries} entries for one row, more "
             f"than max_entries={max_entries}. Lower max_parents, set missing='mode', or raise "
             "max_entries."
         )
 
 
 def relevant_tables(missing: set[int], tables: list[NodeTable]) -> list[NodeTable]:
-    """Drop missing nodes that nothing observed depends on: they sum to one."""
+    """Drop barren nodes: missing nodes without observed descendants, which sum to one."""
     kept = tables
     while True:
         used = {parent for table in kept for parent in table.family[1:]}
@@ -268,7 +269,7 @@ def relevant_tables(missing: set[int], tables: list[NodeTable]) -> list[NodeTabl
 
 
 def make_factor(codes: Codes, sizes: list[int], table: NodeTable, hidden: set[int]) -> Factor:
-    """Look a table up for all values of its missing nodes at once."""
+    """Look up a table for all values of its missing nodes."""
     axes = tuple(sorted(set(table.family) & hidden))
     indices = []
     for member in table.family:
@@ -282,7 +283,7 @@ def make_factor(codes: Codes, sizes: list[int], table: NodeTable, hidden: set[in
 
 
 def eliminate(factors: list[Factor], node: int) -> Factor:
-    """Multiply the factors that involve a node and sum over its values."""
+    """Multiply the factors that involve a node, and sum over its values (variable elimination)."""
     axes = tuple(sorted({axis for nodes, _ in factors for axis in nodes}))
     total = np.zeros((1,) * (len(axes) + 2))
     for nodes, values in factors:
@@ -301,7 +302,7 @@ def eliminate_all(
     shape: tuple[int, int],
     max_entries: int,
 ) -> list[Factor]:
-    """Sum over the hidden nodes, always the one whose elimination makes the smallest table.
+    """Eliminate the hidden nodes, always the one whose elimination needs the smallest table.
 
     ``shape`` is (n_rows, n_classes).
     """
@@ -323,7 +324,7 @@ def eliminate_all(
 def _same_missing(
     network: FittedNetwork, codes: Codes, missing: set[int], max_entries: int
 ) -> Doubles:
-    """Treat rows in which the same nodes are missing; halves of them if a table grows too large."""
+    """Process rows with the same missing nodes; in halves if a table would be too large."""
     sizes = network.n_categories
     n_rows, n_classes = codes.shape[1], sizes[CLASS]
     tables = relevant_tables(missing, network.tables)
@@ -347,10 +348,10 @@ def _same_missing(
 
 
 def marginal_log_joint(network: FittedNetwork, codes: Codes, max_entries: int) -> Doubles:
-    """Log of class and what is known of each row, up to a constant per row: (n_rows, n_classes).
+    """Log joint of class and observed values, up to a constant per row: (n_rows, n_classes).
 
-    Exact; the codes have shape (n_nodes, n_rows), and no table in between may be larger than the
-    cap.
+    Exact; the codes have shape (n_nodes, n_rows), and no intermediate table may exceed
+    ``max_entries``.
     """
     out = np.empty((codes.shape[1], len(network.log_prior)))
     patterns, which = np.unique(codes[CLASS + 1 :] == MISSING_CODE, axis=1, return_inverse=True)
@@ -365,9 +366,9 @@ def marginal_log_joint(network: FittedNetwork, codes: Codes, max_entries: int) -
 def posterior(
     factors: list[Factor], kept: tuple[int, ...], sizes: list[int], max_entries: int
 ) -> Doubles:
-    """Give the probability of the kept nodes' values in each row: (n_rows, *categories).
+    """Compute the posterior of the kept nodes in each row: (n_rows, *categories).
 
-    The factors are of the rows' own classes; all other nodes in them are summed out.
+    The factors are for the rows' own classes; all other nodes in them are marginalised.
     """
     n_rows = max(values.shape[0] for _, values in factors)
     others = {node for nodes, _ in factors for node in nodes} - set(kept)
@@ -384,7 +385,7 @@ def posterior(
 def _entries(
     codes: Codes, hidden: set[int], table: NodeTable, sizes: list[int]
 ) -> NDArray[np.int64]:
-    """Find the entries that a row may be in, by number: (n_rows, *categories of what it misses)."""
+    """Find the indices of a row's possible entries: (n_rows, *categories of its missing nodes)."""
     axes = sorted(set(table.family) & hidden)
     place = np.zeros((1,) * (len(axes) + 1), dtype=np.int64)
     own, *others = table.family
@@ -402,7 +403,7 @@ def _entries(
 def _missing_posteriors(
     codes: Codes, hidden: set[int], network: FittedNetwork, max_entries: int
 ) -> dict[int, Doubles]:
-    """Give the probability of what is missing in each family that something is missing in."""
+    """Compute the posterior of the missing nodes in each family with missing nodes."""
     sizes, rows = network.n_categories, np.arange(codes.shape[1])
     factors: list[Factor] = []
     for table in network.tables:
@@ -422,7 +423,7 @@ def _missing_posteriors(
 def count_expected(
     codes: Codes, weights: Doubles, hidden: set[int], network: FittedNetwork, max_entries: int
 ) -> dict[int, Doubles]:
-    """Give the expected counts of rows in which ``hidden`` is missing in each table, by node."""
+    """Compute the expected counts of each table, by node, for rows with ``hidden`` nodes."""
     try:
         posteriors = _missing_posteriors(codes, hidden, network, max_entries)
     except _TooManyRowsError:
@@ -441,7 +442,7 @@ def count_expected(
 
 
 def _by_missing_nodes(codes: Codes, weights: Doubles) -> Iterator[tuple[Codes, Doubles, set[int]]]:
-    """Group the rows that have weight by what is missing in them; complete rows come first."""
+    """Group the rows with a positive weight by their missing nodes; complete rows come first."""
     codes, weights = codes[:, weights > 0], weights[weights > 0]
     patterns, which = np.unique(codes == MISSING_CODE, axis=1, return_inverse=True)
     for number, pattern in enumerate(patterns.T):
@@ -454,10 +455,10 @@ def fit_expected(
 ) -> FittedNetwork:
     r"""Estimate all tables of a structure by EM; values are missing at random given the others.
 
-    An iteration counts each row once for all values that its missing ones may have, by their
-    probability under the current tables, and makes :math:`(n + \alpha) / (N + \alpha r)` of the
-    counts. None lowers :math:`\sum_i w_i \log P(x_i, y_i) + \alpha \sum \log \theta`, the sum over
-    all probabilities of the tables.
+    The E step computes expected counts under the current tables, the M step
+    :math:`(n + \alpha) / (N + \alpha r)`. No iteration lowers
+    :math:`\sum_i w_i \log P(x_i, y_i) + \alpha \sum \log \theta`, the last sum over all
+    probabilities of the tables.
     """
     codes = code_columns(training.columns, sample.coders)
     codes[CLASS] = training.labels
@@ -502,18 +503,18 @@ def _iterate_em(
             return network
     warn_user(
         f"missing='em' did not converge in {MAX_ITERATIONS} iterations: a probability still "
-        f"changed by {change:.2g}. Columns with few known values need many; leave them out, raise "
-        "smoothing, or set missing='mode'.",
+        f"changed by {change:.2g}. Remove columns with few observed values, raise smoothing, or "
+        "set missing='mode'.",
         ConvergenceWarning,
     )
     return network
 
 
 def fit_temperature(log_joint: Doubles, labels: Codes, weights: Doubles) -> float:
-    r"""Find the temperature at which held-out rows' own classes are most probable.
+    r"""Fit the temperature to an out-of-fold (or out-of-bag) log joint.
 
     Minimises :math:`-\sum_i w_i \log \mathrm{softmax}(a_i / T)_{y_i} + \frac12 (\log T)^2`: the
-    second term keeps T near one where there are few rows.
+    second term shrinks T towards one for few rows.
     """
     each = np.arange(len(labels))
 

@@ -34,7 +34,7 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     source: Annotated[
         str,
         typer.Option(
-            "--source", metavar="COLUMN", help="The column that tells where each row comes from."
+            "--source", metavar="COLUMN", help="The column with each row's source (site, hospital)."
         ),
     ],
     target: options.Target = None,
@@ -43,7 +43,7 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         str,
         typer.Option(
             "--method", "-m", metavar="METHOD", autocompletion=complete_method,
-            help=f"The model to audit; it does not see the source. One of: {METHOD_NAMES}.",
+            help=f"The model to audit; the source is not a feature. One of: {METHOD_NAMES}.",
         ),
     ] = "boosting",
     folds: options.Folds = 5,
@@ -55,7 +55,7 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:  # fmt: skip
-    """Tell what to expect on a new source, and what each source is like."""
+    """Estimate a classifier's performance at new sources (leave-source-out validation)."""
     del debug
     from ensemblage.datasets import open_dataset
     from ensemblage.studies import audit

@@ -45,6 +45,8 @@ BUNDLED: dict[str, tuple[str, int, int, str | None]] = {
     "digits": ("load_digits", 1797, 64, None),
     "diabetes": ("load_diabetes", 442, 10, "progression"),
 }
+# Files of this package by name: rows, features and target.
+BUNDLED_FILES: dict[str, tuple[int, int, str]] = {"penguins": (344, 7, "sex")}
 # The age of an abalone in years is its rings plus 1.5; the papers' three classes group the rings.
 ABALONE_ID = 183
 ABALONE_GROUPS = ((8, "young"), (10, "mid"), (np.inf, "old"))
@@ -115,8 +117,11 @@ def open_dataset(
         Features, and classes or numbers.
     """
     check_task(task)
+    given = {"drop": drop, "source": source_column, "task": task}
     if _is_file(source, data_dir):
-        return _open_file(source, target, draw, options, drop=drop, source=source_column, task=task)
+        return _open_file(source, target, draw, options, **given)
+    if source in BUNDLED_FILES and not _is_in_folder(source, data_dir):
+        return _open_bundled_file(source, target, draw, **given)
     dataset = load_dataset(source, data_dir)
     if target not in {None, dataset.target}:
         raise ValueError(
@@ -152,11 +157,19 @@ def _open_file(path: str, target: str | None, draw: Any, options: Any, **given: 
         return Dataset.from_table(table, target, name=called(path), origin=path, **given)
 
 
+def _open_bundled_file(
+    name: str, target: str | None = None, draw: Any = None, **given: Any
+) -> Dataset:
+    path = Path(__file__).parent / "data" / f"{name}.csv"
+    dataset = _open_file(str(path), target or BUNDLED_FILES[name][2], draw, None, **given)
+    return replace(dataset, name=name, origin="ensemblage")
+
+
 def load_dataset(name: str, data_dir: str | PathLike[str] | None = None) -> Dataset:
     """Load a dataset by name.
 
-    A file ``NAME.csv`` in the folder comes first, then the datasets that scikit-learn brings
-    along, then OpenML.
+    A file ``NAME.csv`` in the folder comes first, then the datasets that this package and
+    scikit-learn bundle, then OpenML.
 
     Parameters
     ----------
@@ -180,8 +193,10 @@ def load_dataset(name: str, data_dir: str | PathLike[str] | None = None) -> Data
     (150, 4)
     """
     folder = find_folder(data_dir)
-    if folder is not None and (folder / f"{name}.csv").is_file():
+    if folder is not None and _is_in_folder(name, data_dir):
         return _load_from_folder(folder, name)
+    if name in BUNDLED_FILES:
+        return _open_bundled_file(name)
     if name in BUNDLED:
         return _load_bundled(name)
     if name.startswith(OPENML_PREFIX):
@@ -228,6 +243,8 @@ def list_datasets(data_dir: str | PathLike[str] | None = None) -> list[DatasetIn
         found[name] = DatasetInfo(name, n_rows, n_features, cached, origin)
     for name, (_, n_rows, n_features, _) in BUNDLED.items():
         found[name] = DatasetInfo(name, n_rows, n_features, True, "scikit-learn")
+    for name, (n_rows, n_features, _) in BUNDLED_FILES.items():
+        found[name] = DatasetInfo(name, n_rows, n_features, True, "ensemblage")
     folder = find_folder(data_dir)
     if folder is not None:
         manifest = read_manifest(folder)
@@ -244,6 +261,11 @@ def _is_file(source: str, data_dir: str | PathLike[str] | None) -> bool:
         return False
     # a folder called iris must not hide the dataset of that name
     return all(source != info.name for info in list_datasets(data_dir))
+
+
+def _is_in_folder(name: str, data_dir: str | PathLike[str] | None) -> bool:
+    folder = find_folder(data_dir)
+    return folder is not None and (folder / f"{name}.csv").is_file()
 
 
 def find_folder(data_dir: str | PathLike[str] | None) -> Path | None:

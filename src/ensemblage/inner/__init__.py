@@ -1,4 +1,4 @@
-"""Diversity in the decisions: one learner whose decisions are an ensemble's."""
+"""Inner ensembles: one model, learned with an ensemble inside the learner."""
 
 import lazy_loader
 

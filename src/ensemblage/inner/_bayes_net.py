@@ -1,4 +1,4 @@
-"""A Bayesian network whose every decision is an ensemble's."""
+"""Inner Bayesian network: structure and tables learned with an inner ensemble."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from ensemblage.inner._inner_ensemble import (
 Doubles = NDArray[np.float64]
 
 GRID_ENTRIES = 2**14
-"""A table on the common grid has at most so many entries per class; bins are merged beyond."""
+"""Maximal number of entries per class of a table on the common grid; bins are merged beyond."""
 
 
 def draw_bag(training: Training, discretizer: str | None, max_entries: int, seed: int) -> Sample:
-    """Draw a bootstrap, and cut the columns by it."""
+    """Draw a bootstrap, and discretise the columns by it."""
     n_rows = len(training.weights)
     drawn = np.random.default_rng(seed).integers(n_rows, size=n_rows)
     weights = np.bincount(drawn, minlength=n_rows) * training.weights
@@ -58,12 +58,12 @@ def draw_bag(training: Training, discretizer: str | None, max_entries: int, seed
 
 
 class CommonColumn(NamedTuple):
-    """A column on the grid of all bags.
+    """A column on the common grid of all bootstraps ("bags").
 
-    The weights are those of the rows with each code, a little above zero if there is none;
-    ``bag_codes`` are, for each bag, the codes that the middle row of each code of the grid has.
-    Where bins are merged, a code may lie in several of a bag's: ``shares`` are then how much of
-    each of the bag's codes (rows) lies in each of the grid's (columns); None for the others.
+    ``weights`` are those of the rows with each code, plus a small constant. ``bag_codes`` are, for
+    each bag, the bag's codes of the median row of each code of the grid. If bins are merged, one of
+    a bag's bins may overlap several codes: ``shares`` are then the parts of each of the bag's codes
+    (rows) in each code of the grid (columns); None otherwise.
     """
 
     coder: Coder
@@ -73,9 +73,9 @@ class CommonColumn(NamedTuple):
 
 
 def common_cuts(bags: list[Sample], structure: Structure, max_entries: int) -> dict[int, Doubles]:
-    """Put all bags' cut points on one grid per numeric column, by node.
+    """Merge all bags' cut points into one grid per numeric column, by node.
 
-    Every other cut is left out of the widest column of a table that would be too large.
+    While a table would be too large, every other cut of its widest column is dropped.
     """
     cuts: dict[int, Doubles] = {}
     for node, coders in enumerate(zip(*(bag.coders for bag in bags), strict=True), CLASS + 1):
@@ -99,9 +99,9 @@ def common_cuts(bags: list[Sample], structure: Structure, max_entries: int) -> d
 def common_column(
     j: int, training: Training, plain: Coder, cuts: Doubles | None, bags: list[Sample]
 ) -> CommonColumn:
-    """Put a column on the common grid: count its rows there, and find the grid in each bag's.
+    """Map a column to the common grid, and the grid to each bag's codes.
 
-    A numeric column's mode is where the middle row of the plain mode lies.
+    The mode of a numeric column is the bin of the median row of the plain mode.
     """
     column, own = training.columns[j], [bag.coders[j] for bag in bags]
     if cuts is None:
@@ -123,13 +123,13 @@ def common_column(
         known = outer != MISSING_CODE
         joint = np.zeros((each.n_codes, coder.n_codes))
         np.add.at(joint, (inner[known], outer[known]), training.weights[known])
-        joint += 0.5 / joint.size  # a bin without rows is shared out evenly
+        joint += 0.5 / joint.size  # a bin without rows is divided evenly
         shares.append(np.asarray(joint / joint.sum(axis=1, keepdims=True)))
     return CommonColumn(coder, weights + 0.5 / len(weights), bag_codes, shares)
 
 
 def _middles(values: Doubles, cuts: Doubles) -> Doubles:
-    """Give the middle value inside each bin; where there is none, the bin's right edge."""
+    """Give the median value of each bin; for an empty bin its right edge."""
     ordered = np.sort(values[~np.isnan(values)])
     ends = np.append(np.searchsorted(ordered, cuts, side="right"), len(ordered))
     starts = np.append(0, ends[:-1])
@@ -142,10 +142,10 @@ def _middles(values: Doubles, cuts: Doubles) -> Doubles:
 def average_table(tables: list[NodeTable], common: dict[int, CommonColumn]) -> NodeTable:
     r"""Pool a node's tables, one from each bag, for all configurations of the common grid.
 
-    A bag's probability of one of its bins is shared out among the common bins by the rows in
-    both, whatever their class: :math:`P_b(u) = \sum_v P_b(v) m_{uv} / m_v`. The pool is
-    :math:`\exp \frac1B \sum_b \log P_b`, made to add up to one. A parent's common bin is looked
-    up where its middle row lies.
+    A bag's probability of one of its bins is divided among the common bins in proportion to the
+    rows in both, of all classes: :math:`P_b(u) = \sum_v P_b(v) m_{uv} / m_v`. The pooled table is
+    the normalised geometric mean, :math:`\exp \frac1B \sum_b \log P_b`. A parent's common bin is
+    looked up by its median row.
     """
     node, parents = tables[0].node, tables[0].parents
     others, weights = [common[p] for p in parents if p != CLASS], common[node].weights
@@ -160,9 +160,9 @@ def average_table(tables: list[NodeTable], common: dict[int, CommonColumn]) -> N
             own = common[node].bag_codes[b]
             within = np.bincount(own, weights=weights)[own]
             shares = np.append(np.log(weights / within), 0.0)
-            own = np.append(own, table.n_categories)  # a value never seen
+            own = np.append(own, table.n_categories)  # an unseen category
             total = total + table.log_probabilities([own[axes[-1]], *given]) + shares[:, None]
-        else:  # merged bins: the sum over the bag's own bins' parts of them
+        else:  # merged bins: sum over the parts of the bag's bins
             found = table.log_probabilities([np.arange(table.n_categories + 1), *given])
             parts = np.einsum("...vc,vu->...uc", np.exp(found[..., :-1, :]), overlaps)
             total = total + np.concatenate([np.log(parts), found[..., -1:, :]], axis=-2)
@@ -181,8 +181,8 @@ def pool_bags(
 ) -> tuple[FittedNetwork, Doubles]:
     """Fit a structure's tables to each bag, and pool them into one network.
 
-    The second is the out-of-bag log joint, the mean over the bags that have not drawn a row; NaN
-    where all have.
+    Also returns the out-of-bag log joint, the mean over the bags that have not drawn a row; NaN
+    for rows in all bags.
     """
     n_classes, max_entries = plain.rows.n_classes, plain.rows.max_entries
     cuts = common_cuts(bags, structure, min(max_entries, n_classes * GRID_ENTRIES))
@@ -199,7 +199,7 @@ def pool_bags(
     for node in structure.features:
         if by_em:
             tables = [network.tables[node - CLASS - 1] for network in networks]
-        else:  # one node at a time, since all tables of all bags may not fit into memory
+        else:  # node by node, since all tables of all bags may not fit into memory
             tables = [fit_table(bag, node, structure.parents[node], smoothing) for bag in bags]
         pooled.append(average_table(tables, common))
         for bag, left, table in zip(bags, left_out, tables, strict=True):
@@ -215,44 +215,44 @@ def pool_bags(
 @set_module("ensemblage.inner")
 @with_shared(NETWORK_DOCS)
 class InnerBayesNetClassifier(BaseBayesNet):
-    r"""Bayesian network classifier with inner ensembles.
+    r"""Bayesian network classifier with an inner ensemble (inner Bayesian network).
 
-    Each decision of K2 is an ensemble's: the score of a candidate parent is the mean of its
-    scores on many samples of the rows. So are the tables: bootstraps cut numeric columns into bins
-    of their own, refit the tables of the one structure, and are pooled into one table per node. The
-    result is a single network, to be read and to predict with, whatever the number of views.
+    In the structure search, the score of a candidate parent is the mean of its scores on many
+    samples of the rows (views). For the tables, bootstraps discretise the numeric columns
+    separately, fit the tables of the one structure, and are pooled into one table per node. The
+    result is a single network for any number of views.
 
     Parameters
     ----------
     n_views : int, default=30
-        Samples behind each score, and bootstraps behind each table.
+        Number of samples for each score, and of bootstraps for each table.
     view_size : float or int, default=0.6
         Share (float) or number (int) of rows in each sample.
     replace : bool, default=False
-        Sample with replacement. A row's copies then stay in training when one of them is left
+        Sample with replacement. Copies of a row then stay in training when one of them is left
         out, which makes the score optimistic.
     tables : {"ensemble", "plain"}, default="ensemble"
-        Pooled tables, with each bootstrap's own bins behind scores and tables; or one set of bins
-        and one estimate from all rows, as in the paper.
+        "ensemble" pools tables over bootstraps, each with its own bins for scores and tables;
+        "plain" uses one set of bins and one estimate from all rows, as in the paper.
     combine : {"mean", "median"} or callable, default="mean"
         How the views' scores are combined.
     arc_confidence : bool, default=True
-        Let each view search alone as well, and keep how many of them choose each arc. That takes
-        about as long as the ensemble's own search.
+        Also run the search on each view alone, and store the share of views that choose each arc.
+        It takes about as long as the search of the ensemble.
     {max_parents, search}
     criterion : {"probability", "accuracy", "log", "k2", "bdeu", "bic"}, default="probability"
-        What a candidate parent must raise, on the mean over the views.
+        Score that a candidate parent must raise, on the mean over the views.
     {init, order, constraints, smoothing, discretizer, categories, missing}
     calibration : {"temperature"} or None, default="temperature"
-        Networks are overconfident: ``"temperature"`` divides their log odds by a number
-        learned from rows that the bootstraps have left out, or in five folds where tables are
+        Networks are overconfident: ``"temperature"`` divides their log-odds by a temperature
+        fitted to out-of-bag predictions, or to out-of-fold predictions of five folds if tables are
         plain.
     max_entries : int, default=2**24
-        Cap on the entries of a table.
+        Maximal number of entries of a table.
     n_jobs : int, default=None
-        Columns or bootstraps at the same time.
+        Number of columns or bootstraps processed in parallel.
     random_state : int, RandomState instance or None, default=None
-        For views and bootstraps.
+        Controls views and bootstraps.
 
     Attributes
     ----------
@@ -261,18 +261,17 @@ class InnerBayesNetClassifier(BaseBayesNet):
         Parents and probabilities of each node.
     {order_, categories_}
     arc_confidence_ : dict of str to dict of str to float
-        For each node, the share of the views that choose each parent when they search alone;
-        parents that none chooses are not listed unless the network has them. Only with
-        ``arc_confidence``.
+        For each node, the share of the views whose own search chooses each parent; parents that no
+        view chooses are listed only if the network has them. Only with ``arc_confidence``.
     cut_points_ : dict of str to ndarray
-        Cut points of the numeric columns: all the bootstraps', for pooled tables.
+        Cut points of the numeric columns; for pooled tables those of all bootstraps.
     {temperature_, modes_, class_log_prior_, target_name_, classes_, class_codes_, network_}
     {n_features_in_, feature_names_in_}
 
     See Also
     --------
     ensemblage.bayes.BayesNetClassifier : The same network without an ensemble.
-    InnerEnsemble : The building block.
+    InnerEnsemble : Inner ensembles in other learners.
 
     Notes
     -----
@@ -280,13 +279,14 @@ class InnerBayesNetClassifier(BaseBayesNet):
     once and shared by all candidates. A single view of all rows (``n_views=1``,
     ``view_size=1.0``, ``tables="plain"``) gives the plain network, bit for bit.
 
-    With a temperature T the class has :math:`P(c|x) \propto P(c, x)^{1/T}`. Decisions stay as
-    they are; ``predict_proba`` and ``explain`` agree; ``graph`` and its exports hold the network
-    itself, :math:`P(c, x)`, whose posterior is to be raised to the power of 1/T.
+    With a temperature T the class has :math:`P(c|x) \propto P(c, x)^{1/T}`. Predicted classes do
+    not change. ``predict_proba`` and ``explain`` use the temperature; ``graph`` and its exports
+    have the network itself, :math:`P(c, x)`, whose posterior must be raised to the power of 1/T and
+    normalised.
 
-    Pooled tables answer the paper's open question of inner ensembles for the second part of
-    learning, the probabilities. They are most of the gain in accuracy; the inner score by
-    itself is not significantly better than the plain one.
+    Pooled tables extend the paper's method to the estimation of the probabilities, which it leaves
+    open. They are most of the gain in accuracy; the inner score alone is not significantly better
+    than the plain one.
 
     References
     ----------
@@ -356,7 +356,7 @@ class InnerBayesNetClassifier(BaseBayesNet):
         self.random_state = random_state
 
     def _plan(self, training: Training, sample: Sample) -> tuple[Score, Estimate, list[Score]]:
-        """Score by views; estimate tables by bootstraps on bins of their own."""
+        """Score by views; estimate tables by bootstraps with separate bins."""
         seeds = draw_seeds(self.random_state, 2 * self.n_views)
         criterion = criterion_of(self)
         measure: Any = make_measure(criterion, sample.rows, self.smoothing)

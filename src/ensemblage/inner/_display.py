@@ -1,4 +1,4 @@
-"""Trees and prototypes of clusters, drawn."""
+"""Plots of inner trees and of cluster prototypes."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ from ensemblage.inner._tree_drawing import (
 )
 
 POINTS = 72
-"""In an inch."""
+"""Points per inch."""
 MAX_VALUES = 200
-"""More prototype values than this cannot be read in a figure."""
+"""Maximal number of prototype values that are written into a figure."""
 
 
 @set_module("ensemblage.inner")
 class TreeDisplay:
-    """Drawing of a tree as an outline: children below their parent, the side of "yes" first.
+    """Plot of a tree as an outline: children below their parent, the "yes" child first.
 
     Parameters
     ----------
     nodes : sequence of TreeNode
-        In the order of reading.
+        Nodes in reading order.
     classes : sequence of str, default=()
-        Behind the colours of the leaves' bars.
+        Names of the classes, for the colours of the leaves' bars.
     width : float, default=560
-        Of a new figure, in points; the height is as much as the nodes need.
+        Width of a new figure, in points; the height follows from the nodes.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        Axes with the plot.
     figure_ : matplotlib Figure
-        Its figure.
+        Figure of the axes.
     text_ : list of matplotlib Text
         All lines, from top to bottom.
 
     See Also
     --------
-    ensemblage.inner.InnerTreeClassifier : Learns such trees.
+    ensemblage.inner.InnerTreeClassifier : Fits such trees.
 
     Notes
     -----
-    The mark of a split is grey where the views' thresholds differ, and dark where all are equal.
+    The mark of a split is grey if the views' thresholds differ, and dark if all are equal.
 
     Examples
     --------
@@ -77,38 +77,38 @@ class TreeDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, width: float = 560) -> TreeDisplay:
-        """Draw a fitted tree.
+        """Plot a fitted tree.
 
         Parameters
         ----------
         estimator : InnerTreeClassifier or InnerTreeRegressor
-            Fitted.
+            Fitted estimator.
         ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
+            Axes to plot on; None for a new figure.
         width : float, default=560
-            Of a new figure, in points.
+            Width of a new figure, in points.
 
         Returns
         -------
         TreeDisplay
-            Drawn.
+            The display.
         """
         check_is_fitted(estimator, "tree_")
         names = tree_names(estimator)
         return cls(outline(estimator.tree_, names), names.classes, width).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> TreeDisplay:
-        """Draw.
+        """Plot the tree.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None for a new figure.
+            Axes to plot on; None for a new figure.
 
         Returns
         -------
         TreeDisplay
-            Itself.
+            The display.
         """
         drawing = draw_tree(self.nodes, self.width)
         if ax is None:
@@ -146,33 +146,32 @@ def _draw_node(ax: Any, node: PlacedNode, scale: float) -> list[Any]:
 
 @set_module("ensemblage.inner")
 class PrototypeDisplay:
-    """Cluster prototypes as a table of colours, clusters by features.
+    """Heat map of cluster prototypes, clusters by features.
 
-    Each feature is shown in standard deviations over the prototypes' data scale, so that
-    features of different units can be compared; the numbers written in it are in the units
-    of the data.
+    Colours show standardised values, so that features of different units can be compared; the
+    written values are in the units of the data.
 
     Parameters
     ----------
     prototypes : ndarray of shape (n_clusters, n_features)
         The prototypes, in the units of the data.
     center : ndarray of shape (n_features,)
-        What counts as neither high nor low.
+        Value of each feature with the neutral colour, usually the mean.
     scale : ndarray of shape (n_features,)
-        What counts as one step up.
+        Unit of the colour scale of each feature, usually the standard deviation.
     sizes : ndarray of shape (n_clusters,), default=None
-        Rows of each cluster.
+        Number of rows in each cluster.
     feature_names : sequence of str, default=None
         Names of the features.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Axes with the picture.
+        Axes with the plot.
     figure_ : matplotlib Figure
-        Figure that holds it.
+        Figure of the axes.
     image_ : matplotlib AxesImage
-        The colours.
+        The heat map.
     """
 
     def __init__(
@@ -194,23 +193,23 @@ class PrototypeDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, *, ax: Any = None, cmap: str = "RdBu_r"
     ) -> PrototypeDisplay:
-        """Draw the prototypes of a fitted clusterer.
+        """Plot the prototypes of a fitted clusterer.
 
         Parameters
         ----------
         estimator : clusterer
-            Fitted, with ``cluster_centers_`` and ``predict``.
+            Fitted clusterer with ``cluster_centers_`` and ``predict``.
         X : array-like of shape (n_samples, n_features)
-            Rows that give each feature's mean and scale.
+            Rows from which the mean and standard deviation of each feature are computed.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
+            Axes to plot on; None for a new figure.
         cmap : str, default="RdBu_r"
-            Name of matplotlib's colour map.
+            Name of a matplotlib colour map.
 
         Returns
         -------
         PrototypeDisplay
-            With the picture drawn.
+            The display.
         """
         check_is_fitted(estimator, "cluster_centers_")
         names = getattr(estimator, "feature_names_in_", None)
@@ -230,7 +229,7 @@ class PrototypeDisplay:
         ax: Any = None,
         cmap: str = "RdBu_r",
     ) -> PrototypeDisplay:
-        """Draw the prototypes of any clustering.
+        """Plot the prototypes of any clustering.
 
         Parameters
         ----------
@@ -243,14 +242,14 @@ class PrototypeDisplay:
         feature_names : sequence of str, default=None
             Names of the features.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
+            Axes to plot on; None for a new figure.
         cmap : str, default="RdBu_r"
-            Name of matplotlib's colour map.
+            Name of a matplotlib colour map.
 
         Returns
         -------
         PrototypeDisplay
-            With the picture drawn.
+            The display.
         """
         rows, labels = np.asarray(X, dtype=np.float64), np.asarray(labels)
         if prototypes is None:
@@ -264,19 +263,19 @@ class PrototypeDisplay:
         return display.plot(ax=ax, cmap=cmap)
 
     def plot(self, *, ax: Any = None, cmap: str = "RdBu_r") -> PrototypeDisplay:
-        """Draw.
+        """Plot the prototypes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
+            Axes to plot on; None for a new figure.
         cmap : str, default="RdBu_r"
-            Name of matplotlib's colour map.
+            Name of a matplotlib colour map.
 
         Returns
         -------
         PrototypeDisplay
-            Itself.
+            The display.
         """
         plt = require("matplotlib.pyplot", "PrototypeDisplay", extra="plot")
         if ax is None:

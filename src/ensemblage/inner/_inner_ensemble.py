@@ -1,4 +1,4 @@
-"""The general recipe: a measure by an ensemble over views of the data."""
+"""Inner ensembles in general: a measure evaluated on many views of the data."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Doubles = NDArray[np.float64]
 
 
 def check_view_size(n_items: int, view_size: Any, replace: bool) -> int:
-    """Give the draws per view, at least one: a share (float) of the items, or a count (int)."""
+    """Compute the number of draws per view, at least 1, from a share (float) or a count (int)."""
     if isinstance(view_size, bool) or not isinstance(view_size, Real) or view_size <= 0:
         raise ValueError(
             f"view_size must be a share (float) or a count (int) above zero, got {view_size!r}. "
-            "Try 0.3 for three tenths of the items."
+            "Use 0.3 for 30 % of the items."
         )
     drawn = view_size if isinstance(view_size, Integral) else round(float(view_size) * n_items)
     drawn = max(1, int(drawn))
@@ -64,10 +64,10 @@ def draw_views(
 
 
 def draw_feature_views(n_features: int, draws: Draws) -> NDArray[np.float64]:
-    """How often each view of a pass of K-means drew each feature: (n_views, n_features).
+    """Count how often each view of a K-means pass drew each feature: (n_views, n_features).
 
-    A pass over a few hundred rows takes less time than seeding one generator per view, so
-    one generator draws them all.
+    One generator draws all views: seeding one per view takes longer than a pass over a few hundred
+    rows.
     """
     rng = np.random.default_rng(draws.seed)
     if draws.replace:
@@ -81,7 +81,7 @@ def draw_feature_views(n_features: int, draws: Draws) -> NDArray[np.float64]:
 
 @set_module("ensemblage.inner")
 class ViewSampler:
-    """Draws the same views of rows or features in each call.
+    """Draw the same views of rows or features in each call.
 
     Parameters
     ----------
@@ -90,9 +90,9 @@ class ViewSampler:
     view_size : float or int, default=0.3
         Share (float) or number (int) of items in each view; the paper's :math:`S`.
     replace : bool, default=False
-        Draw with replacement; an item drawn twice weighs two.
+        Draw with replacement; an item drawn twice has weight two.
     random_state : int, RandomState instance or None, default=None
-        Where the views' seeds come from. They are drawn here, once.
+        Controls the seeds of the views, which are drawn once, at construction.
 
     Examples
     --------
@@ -132,17 +132,17 @@ class ViewSampler:
 
 
 class Measure(Protocol):  # numpydoc ignore=PR01
-    """What a decision inside a learner is based on.
+    """Interface of a score on which a learner bases a decision.
 
     Attributes
     ----------
     n_items : int
-        Number of rows, or of features, that a view weighs.
+        Length of a view: number of rows, or of features.
 
     Notes
     -----
-    A measure that can score many views faster together than one by one also has
-    ``score_views(candidates, views)``, of shape (n_views, ..., n_candidates).
+    A measure may also have ``score_views(candidates, views)``, of shape (n_views, ...,
+    n_candidates), if many views together are faster than one by one.
     """
 
     n_items: int
@@ -153,7 +153,7 @@ class Measure(Protocol):  # numpydoc ignore=PR01
         Parameters
         ----------
         candidates : object
-            What the learner chooses from.
+            Candidates of the decision.
         view : ndarray of shape (n_items,)
             Weight of each row or feature.
 
@@ -173,7 +173,7 @@ def mean_of_views(scores: Doubles) -> Doubles:
 def votes_of_views(scores: Doubles) -> Doubles:
     """Count the views that score each candidate highest (Algorithm 6, lines 6 to 10).
 
-    Of equal candidates the first has the vote.
+    Ties are resolved in favour of the first candidate.
     """
     best = scores.argmax(axis=-1)
     return np.asarray((best[..., None] == np.arange(scores.shape[-1])).sum(axis=0), dtype=float)
@@ -192,13 +192,13 @@ COMBINATIONS: dict[str, Callable[[Doubles], Doubles]] = {
 
 
 def resolve_combine(combine: Any) -> Callable[[Doubles], Doubles]:
-    """Find the combination rule that the user named, or take the user's own."""
+    """Return the combination rule of a name, or the callable itself."""
     if callable(combine):
         rule: Callable[[Doubles], Doubles] = combine
         return rule
     if combine not in COMBINATIONS:
         raise ValueError(
-            f"combine must be one of {sorted(COMBINATIONS)} or a function of the scores' array "
+            f"combine must be one of {sorted(COMBINATIONS)} or a function of the array of scores "
             f"(views on the first axis), got {combine!r}."
         )
     return COMBINATIONS[combine]
@@ -206,26 +206,26 @@ def resolve_combine(combine: Any) -> Callable[[Doubles], Doubles]:
 
 @set_module("ensemblage.inner")
 class InnerEnsemble:
-    """A measure taken by an ensemble of views instead of once (Algorithm 1).
+    """A measure that is evaluated on many views and combined (Algorithm 1).
 
-    Locate the measure that a decision inside a learner is based on, let each of many views
-    of the data score, combine the scores, and let the learner decide on the result. The
-    inner ensemble is a measure again, so the learner's loop stays as it is.
+    A learner that decides by a measure can use an inner ensemble in its place: the measure is
+    evaluated on many views of the data, and the scores are combined. The inner ensemble is a
+    measure again, so the learner does not change.
 
     Parameters
     ----------
     measure : Measure
         Called as ``measure(candidates, view)``; it has ``n_items``, the length of a view.
     sampler : callable
-        From ``n_items`` to the views, an array of shape (n_views, n_items); for instance
-        a :class:`ViewSampler`. Called once: all candidates are judged by the same views.
+        Function from ``n_items`` to the views, an array of shape (n_views, n_items); for instance
+        a :class:`ViewSampler`. Called once: all candidates are scored on the same views.
     combine : {"mean", "median", "vote"} or callable, default="mean"
-        How the scores of shape (n_views, ..., n_candidates) become one per candidate.
+        How the scores of shape (n_views, ..., n_candidates) are combined over the views.
 
     Attributes
     ----------
     n_items : int
-        As the measure's.
+        Number of items of the measure.
     views : ndarray of shape (n_views, n_items)
         Weights of the items in each view.
 
@@ -236,17 +236,17 @@ class InnerEnsemble:
 
     Examples
     --------
-    Which of three prices is nearest to the typical row, by the vote of half samples?
+    Find the candidate nearest to the mean, by votes of samples of half of the rows.
 
     >>> import numpy as np
     >>> from ensemblage.inner import InnerEnsemble, ViewSampler
-    >>> class Nearness:
+    >>> class Closeness:
     ...     def __init__(self, rows):
     ...         self.rows, self.n_items = rows, len(rows)
     ...     def __call__(self, candidates, view):
     ...         return -np.abs(candidates - np.average(self.rows, weights=view))
     >>> rows = np.array([1.0, 1.1, 0.9, 1.0, 1.05, 30.0])
-    >>> ensemble = InnerEnsemble(Nearness(rows), ViewSampler(25, 0.5, random_state=0), "vote")
+    >>> ensemble = InnerEnsemble(Closeness(rows), ViewSampler(25, 0.5, random_state=0), "vote")
     >>> votes = ensemble(np.array([1.0, 6.0, 30.0]))
     >>> float(votes.sum())
     25.0
@@ -266,9 +266,9 @@ class InnerEnsemble:
         Parameters
         ----------
         candidates : object
-            Handed on to the measure.
+            Passed to the measure.
         view : ndarray of shape (n_items,), default=None
-            Weights that each view is multiplied with.
+            Weights by which each view is multiplied.
 
         Returns
         -------
@@ -282,12 +282,12 @@ class InnerEnsemble:
         return self.combine(np.stack([self.measure(candidates, each) for each in views]))
 
     def view_scores(self) -> list[Callable[[Any], Doubles]]:
-        """Give the score of each view alone, from candidates to scores.
+        """Return one score function per view.
 
         Returns
         -------
         list of callable
-            One for each view.
+            Functions from candidates to scores, one for each view.
         """
         own = getattr(self.measure, "measures", [self.measure] * len(self.views))
         pairs = zip(own, self.views, strict=True)
@@ -295,7 +295,7 @@ class InnerEnsemble:
 
 
 class MeasurePerView:
-    """A measure in which each view has a measure of its own, for instance on other bins."""
+    """A measure with a separate measure for each view, for instance with other bins."""
 
     def __init__(self, measures: list[Any]) -> None:
         self.measures = measures
@@ -305,7 +305,7 @@ class MeasurePerView:
 
     def score_views(self, candidates: Any, views: Doubles) -> Doubles:
         """Score the candidates by each measure on its view: (n_views, n_extras)."""
-        if views is not self._key:  # a measure knows its view again by identity
+        if views is not self._key:  # a measure recognises its view by identity
             self._key, self._views = views, list(views)
         pairs = zip(self.measures, self._views, strict=True)
         return np.stack([measure(candidates, view) for measure, view in pairs])
@@ -331,12 +331,12 @@ class _RowScores:
 
 @set_module("ensemblage.inner")
 class InnerScore:
-    """A score function whose scores are an ensemble's; made by :func:`inner_score`.
+    """A score function with an inner ensemble; made by :func:`inner_score`.
 
     Parameters
     ----------
     score_func : callable
-        From (X, y) to scores, or to scores and p-values.
+        Function from (X, y) to scores, or to scores and p-values.
     sampler : ViewSampler
         Draws the views of the rows.
     combine : str or callable
@@ -380,17 +380,17 @@ def inner_score(
     combine: Any = "mean",
     random_state: Any = 0,
 ) -> InnerScore:
-    """Turn a score function of scikit-learn's feature selection into an ensemble's.
+    """Turn a score function of scikit-learn's feature selection into an inner ensemble.
 
-    The features' scores are computed on many samples of the rows and combined; the selection
-    then depends less on a few rows. There are no p-values: use it with selectors that need
+    The scores of the features are computed on many samples of the rows and combined, so that the
+    selection depends less on single rows. There are no p-values: use it with selectors that need
     scores only, such as ``SelectKBest`` and ``SelectPercentile``.
 
     Parameters
     ----------
     score_func : callable
-        Such as ``f_classif`` or ``mutual_info_classif``: from (X, y) to scores, or to scores
-        and p-values.
+        Function from (X, y) to scores, or to scores and p-values, such as ``f_classif`` or
+        ``mutual_info_classif``.
     n_views : int, default=30
         Number of views.
     view_size : float or int, default=0.5
@@ -398,9 +398,10 @@ def inner_score(
     replace : bool, default=False
         Sample with replacement.
     combine : {"mean", "median", "vote"} or callable, default="mean"
-        How the views' scores become one; "vote" counts how often a feature came first.
+        How the views' scores are combined; "vote" counts the views in which a feature has the
+        highest score.
     random_state : int, RandomState instance or None, default=0
-        For the views; drawn here, so that each call uses the same seeds.
+        Controls the views; seeds are drawn once, so that each call uses the same views.
 
     Returns
     -------
@@ -409,12 +410,12 @@ def inner_score(
 
     See Also
     --------
-    InnerEnsemble : The building block.
+    InnerEnsemble : Inner ensembles of any measure.
 
     References
     ----------
     H. Abbasian, C. Drummond, N. Japkowicz, S. Matwin. Inner Ensembles: Using Ensemble Methods
-    Inside the Learning Algorithm. ECML PKDD 2013. Feature selection is its future work.
+    Inside the Learning Algorithm. ECML PKDD 2013. It names feature selection as future work.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One tree whose thresholds are placed by an ensemble of bootstraps."""
+"""Inner trees: one decision tree with thresholds placed by an ensemble of bootstraps."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from ensemblage.inner._tree_kernels import RowTargets, views_right
 Doubles = NDArray[np.float64]
 
 MAX_TARGET = 1e70
-"""Products of two sums of squares of larger targets are not finite."""
+"""Largest absolute value of a numeric target: products of its sums of squares stay finite."""
 
 
 @set_module("ensemblage.inner")
@@ -56,29 +56,29 @@ class TreeStep(NamedTuple):  # numpydoc ignore=PR01
     Attributes
     ----------
     node : int
-        Number of the node.
+        Index of the node.
     column : str
-        What is compared.
-    question : str
-        What is asked of it, as in ``to_text``.
+        Name of the column.
+    condition : str
+        Condition of the split, as in ``to_text``.
     value : float
         The row's value; NaN if it is missing.
     threshold, low, high : float
-        Median, least and greatest of the views' thresholds.
+        Median, minimum and maximum of the views' thresholds.
     share : float
-        How much of the row comes here.
+        The row's membership in the node.
     left : float
-        How much of that goes left, to the values at or below the threshold.
+        Share of it that goes left, to values at or below the threshold.
     yes : float
-        For how much of it the answer is yes: what goes left, or, where a category is asked for,
-        what goes right.
+        Share of it that satisfies the condition: ``left``, or ``1 - left`` for a category.
     contribution : ndarray of shape (n_columns,)
-        What the split adds to the prediction: to each class's probability, or to the number.
+        Contribution of the split to the prediction: to the probability of each class, or to the
+        numeric prediction.
     """
 
     node: int
     column: str
-    question: str
+    condition: str
     value: float
     threshold: float
     low: float
@@ -95,27 +95,27 @@ class TreePath(NamedTuple):  # numpydoc ignore=PR01
 
     Attributes
     ----------
-    start : ndarray of shape (n_columns,)
-        What the root predicts.
+    baseline : ndarray of shape (n_columns,)
+        Prediction of the root.
     steps : list of TreeStep
-        The splits on the way, parents first.
+        The splits on the path, parents first.
     leaves : dict of int to float
-        The row's share in each leaf that it touches.
+        The row's membership in each leaf that it reaches.
     prediction : ndarray of shape (n_columns,)
-        The start and all contributions together.
+        Sum of the baseline and all contributions.
     """
 
-    start: Doubles
+    baseline: Doubles
     steps: list[TreeStep]
     leaves: dict[int, float]
     prediction: Doubles
 
 
 class TreeNames(NamedTuple):
-    """Names of the columns, and of the classes; no classes where the target is numeric.
+    """Names of the columns, and of the classes; no classes if the target is numeric.
 
-    ``categories`` has one for each column ``name = category`` of zeros and ones, and None for the
-    others; it may be empty.
+    ``categories`` has the category of each one-hot encoded column ``name = category``, and None
+    for the other columns; it may be empty.
     """
 
     columns: Sequence[str]
@@ -124,7 +124,7 @@ class TreeNames(NamedTuple):
 
 
 class SplitText(NamedTuple):
-    """What a split asks: a column, what it is compared with, and where the views differ.
+    """Condition of a split: a column, the comparison, and the range of the views' thresholds.
 
     ``yes`` and ``no`` are the children.
     """
@@ -136,20 +136,20 @@ class SplitText(NamedTuple):
     no: int
 
     @property
-    def question(self) -> str:
+    def condition(self) -> str:
         """Column and comparison together."""
         return f"{self.column}{self.compared}"
 
     @property
     def line(self) -> str:
-        """The question and the views' range: ``petal length <= 2.45 (views: 2.3 to 2.6)``."""
-        return f"{self.question} ({self.views})" if self.views else self.question
+        """The condition and the views' range: ``petal length <= 2.45 (views: 2.3 to 2.6)``."""
+        return f"{self.condition} ({self.views})" if self.views else self.condition
 
 
 def describe_split(tree: FittedTree, node: int, names: TreeNames) -> SplitText:
-    """Read a split: the median of its thresholds, and the least and the greatest of them.
+    """Describe a split by the median of its thresholds and their range.
 
-    Of a column of zeros and ones the category is asked for.
+    A one-hot encoded column is described by its category.
     """
     thresholds, column = tree.thresholds[node], names.columns[tree.feature[node]]
     left, right = int(tree.left[node]), int(tree.right[node])
@@ -165,18 +165,18 @@ def describe_split(tree: FittedTree, node: int, names: TreeNames) -> SplitText:
     return SplitText(column, f" <= {middle}", views, left, right)
 
 
-def distinct_texts(*numbers: float) -> tuple[str, ...]:
-    """Write numbers with as many digits as distinguish them, four at least."""
+def distinct_texts(*values: float) -> tuple[str, ...]:
+    """Write values with enough digits to distinguish them, at least four."""
     texts: tuple[str, ...] = ()
     for digits in range(4, 17):
-        texts = tuple(write_number(value, digits) for value in numbers)
-        if len(set(texts)) == len(set(numbers)):
+        texts = tuple(write_number(value, digits) for value in values)
+        if len(set(texts)) == len(set(values)):
             break
     return texts
 
 
 def describe_values(tree: FittedTree, node: int, names: TreeNames) -> str:
-    """Write what a node predicts: its most probable classes, or its mean."""
+    """Write a node's prediction: its most probable classes, or its mean."""
     values = tree.values[node]
     if not names.classes:
         return write_number(float(values[0]))
@@ -186,30 +186,30 @@ def describe_values(tree: FittedTree, node: int, names: TreeNames) -> str:
 
 
 def describe_rows(tree: FittedTree, node: int) -> str:
-    """Write how many training rows a node has, by weight."""
+    """Write the weight of the training rows in a node."""
     weight = float(tree.weights[node])
     return f"{weight:.0f} rows" if weight >= 9.95 else f"{weight:.1f} rows"
 
 
 def as_text(tree: FittedTree, names: TreeNames) -> str:
-    """Write a line per node, children below their parent, the side of "yes" first."""
-    # node, what stands before it, and what before that which is below it
+    """Write a line per node, children below their parent, the "yes" child first."""
+    # node, prefix of its line, prefix of the lines below
     lines, waiting = [], [(0, "", "")]
     while waiting:
-        node, before, below = waiting.pop()
+        node, prefix, below = waiting.pop()
         rows = describe_rows(tree, node)
         if tree.left[node] < 0:
-            lines.append(f"{before}{describe_values(tree, node, names)}   [{rows}]")
+            lines.append(f"{prefix}{describe_values(tree, node, names)}   [{rows}]")
             continue
         split = describe_split(tree, node, names)
-        lines.append(f"{before}{split.line}   [{rows}]")
+        lines.append(f"{prefix}{split.line}   [{rows}]")
         waiting.append((split.no, f"{below}└─ no: ", f"{below}   "))
         waiting.append((split.yes, f"{below}├─ yes: ", f"{below}│  "))
     return "\n".join(lines)
 
 
 def outline(tree: FittedTree, names: TreeNames) -> list[TreeNode]:
-    """List the nodes as they are drawn, in the order of the text."""
+    """List the nodes for a drawing, in the order of the text."""
     nodes, waiting = [], [(0, 0, "")]
     while waiting:
         node, depth, side = waiting.pop()
@@ -229,7 +229,7 @@ def outline(tree: FittedTree, names: TreeNames) -> list[TreeNode]:
 
 
 def as_dot(tree: FittedTree, names: TreeNames) -> str:
-    """Write Graphviz's language; leaves are round."""
+    """Write the tree as Graphviz text; leaves are ellipses."""
 
     def label(text: str, node: int) -> str:
         lines = [text, describe_rows(tree, node)]
@@ -250,7 +250,7 @@ def as_dot(tree: FittedTree, names: TreeNames) -> str:
 
 
 def follow_row(tree: FittedTree, row: NDArray[np.float32], names: TreeNames) -> TreePath:
-    """Follow one row down both sides of each split."""
+    """Follow one row through both sides of each split."""
     n_views, values = tree.thresholds.shape[1], tree.values
     shares, steps = {0: 1.0}, []
     for node in range(len(tree.left)):
@@ -267,7 +267,7 @@ def follow_row(tree: FittedTree, row: NDArray[np.float32], names: TreeNames) -> 
                 contribution += shares[child] * (values[child] - values[node])
         steps.append(
             TreeStep(
-                node, names.columns[feature], split.question, x,
+                node, names.columns[feature], split.condition, x,
                 float(thresholds[n_views // 2]), float(thresholds[0]), float(thresholds[-1]),
                 shares[node], 1 - right, 1 - right if split.yes == tree.left[node] else right,
                 contribution,
@@ -281,36 +281,37 @@ def follow_row(tree: FittedTree, row: NDArray[np.float32], names: TreeNames) -> 
 TREE_DOCS = f"""
 {ENCODE_DOCS.strip()}
 n_views : int, default=30
-    Bootstraps that place each threshold again.
+    Number of bootstraps on which each threshold is estimated.
 window : float, default=0.25
-    How far from CART's threshold a view may place its own: a share of the node's rows, by rank. At
+    Maximal distance of a view's threshold from CART's, in rank, as a share of the node's rows. At
     0 the thresholds are CART's.
 max_leaf_nodes : int or None, default=16
-    Leaves at most. None has no limit, and is the most accurate.
+    Maximal number of leaves. None for no limit, which is the most accurate.
 min_samples_leaf : int, default=1
-    Rows that a split leaves on each side at least.
+    Minimal number of rows on each side of a split.
 shrinkage : float or "cv", default="cv"
-    Strength by which a node is shrunk towards its parent: as if so many rows of the parent's mean
-    had been added to the parent. "cv" chooses by folds, among 0.1, 1, 10, 25, 50 and 100.
+    Strength with which a node is shrunk towards its parent: equivalent to this number of additional
+    rows in the parent, all at the parent's mean. "cv" chooses it by cross-validation, among 0.1, 1,
+    10, 25, 50 and 100.
 cv : int, default=5
-    Folds by which pruning and shrinkage are chosen together.
+    Number of folds of the cross-validation that chooses pruning and shrinkage together.
 hard_thresholds : bool, default=False
-    Keep the median of each node's thresholds only, so that every row has one leaf.
+    Keep only the median of each node's thresholds, so that every row is in one leaf.
 random_state : int, RandomState instance or None, default=None
-    For the tree's ties, the bootstraps and the folds.
+    Controls ties in the tree, the bootstraps and the folds.
 n_jobs : int, default=None
-    Folds at the same time.
+    Number of folds fitted in parallel.
 tree_ : FittedTree
     The nodes: ``left``, ``right``, ``feature``, ``missing_left``, ``thresholds`` of shape
     (n_nodes, n_views) in ascending order, ``values`` (n_nodes, n_columns), ``weights``.
 ccp_alpha_ : float
-    Cost of a leaf by which the tree was pruned; ``ccp_alpha`` of scikit-learn's trees.
+    Complexity parameter of the pruning, as ``ccp_alpha`` of scikit-learn's trees.
 shrinkage_ : float
-    The strength used.
+    Strength of the shrinkage used.
 cv_loss_ : float or None
-    Its loss over the folds; None where there were too few rows for folds.
+    Cross-validated loss of the chosen values; None if there are too few rows for folds.
 feature_importances_ : ndarray of shape (n_features,)
-    Share of each feature in what all splits explain, by squares of what they change.
+    Share of each feature in the sum of squares explained by all splits.
 n_features_in_ : int
     Number of features.
 feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -319,9 +320,9 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 
 
 class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
-    """What classification and regression trees have in common: all but the target."""
+    """Base class of inner trees for classification and regression."""
 
-    _keeps_missing = True  # a missing number goes the way that the tree learns
+    _keeps_missing = True  # a missing numeric value goes to the side that the tree learns
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_views": [Interval(Integral, 1, None, closed="left")],
@@ -366,25 +367,25 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
     @guarded_fit
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:
-        """Grow, choose by cross-validation, let the views place the thresholds.
+        """Fit the tree: grow, choose pruning and shrinkage by cross-validation, place thresholds.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows; NaN is a missing value. Categories become features of zeros and ones.
+            Training rows; NaN is a missing value. Categorical columns are one-hot encoded.
         y : array-like of shape (n_samples,)
-            Classes, or numbers.
+            Classes, or a numeric target.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts; rows of no weight are left out.
+            Weights of the rows; rows of weight 0 are ignored.
         groups : array-like of shape (n_samples,), default=None
             Rows of one group are in one fold.
 
         Returns
         -------
         object
-            Itself.
+            Fitted estimator.
         """
-        with np.errstate(over="ignore", invalid="ignore"):  # what float32 cannot hold is refused
+        with np.errstate(over="ignore", invalid="ignore"):  # float32 overflow raises an error below
             X, y = self._training_rows(X, y, sample_weight, dtype=np.float32, order="C")
         weights = read_weights(sample_weight, X)
         rows = TreeRows(writable(X), self._encode_target(y, weights))
@@ -417,7 +418,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
 
     @property
     def feature_importances_(self) -> Doubles:  # numpydoc ignore=RT01
-        """Share of each feature in what all splits explain."""
+        """Share of each feature in the sum of squares explained by all splits."""
         check_is_fitted(self)
         return self.tree_.importances(self._encoded_width())
 
@@ -433,18 +434,18 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         return int(self.tree_.is_leaf.sum())
 
     def get_depth(self) -> int:
-        """Count the splits on the longest way to a leaf.
+        """Count the splits on the longest path to a leaf.
 
         Returns
         -------
         int
-            0 for a tree that is its root.
+            0 for a tree with a single node.
         """
         check_is_fitted(self)
         return int(self.tree_.depths.max())
 
     def leaf_memberships(self, X: Any) -> csr_array:
-        """Share of each row in each leaf.
+        """Compute the membership of each row in each leaf.
 
         Parameters
         ----------
@@ -454,15 +455,15 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         Returns
         -------
         csr_array of shape (n_samples, n_leaves)
-            Rows add up to one; leaves are in the order of their nodes.
+            Each row sums to one; leaves are in the order of their nodes.
         """
         rows = self._rows(X)
         starts, leaves, shares = self.tree_.leaf_memberships(rows)
-        numbers = np.cumsum(self.tree_.is_leaf) - 1
-        return csr_array((shares, numbers[leaves], starts), shape=(len(rows), self.get_n_leaves()))
+        columns = np.cumsum(self.tree_.is_leaf) - 1
+        return csr_array((shares, columns[leaves], starts), shape=(len(rows), self.get_n_leaves()))
 
     def explain(self, x: Any) -> TreePath:
-        """Follow one row through the tree.
+        """Explain the prediction for one row.
 
         Parameters
         ----------
@@ -472,28 +473,28 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         Returns
         -------
         TreePath
-            The splits on its path, its share on each side, and what each split adds: the start and
-            all contributions add up to the prediction.
+            The splits on its path, its share on each side, and the contribution of each split.
+            Baseline and contributions add up to the prediction.
         """
         if np.ndim(x) == 1 and not hasattr(x, "columns"):
             x = np.asarray(x)[None]
         rows = self._rows(x)
         if len(rows) != 1:
-            raise ValueError(f"`x` has {len(rows)} rows; give one row to explain.")
+            raise ValueError(f"`x` has {len(rows)} rows; expected one row to explain.")
         return follow_row(self.tree_, rows[0], self._names())
 
     def harden(self) -> Any:
-        """Follow the medians of the thresholds.
+        """Replace the thresholds of each node by their median.
 
         Returns
         -------
         estimator
-            A copy in which each node has one threshold, and each row one of the same leaves.
+            A copy in which each node has one threshold, and each row is in one of the same leaves.
         """
         check_is_fitted(self)
-        made = copy.copy(self)
-        made.tree_ = self.tree_.harden()
-        return made
+        hardened = copy.copy(self)
+        hardened.tree_ = self.tree_.harden()
+        return hardened
 
     def to_text(self) -> str:
         """Write the tree as indented text.
@@ -501,36 +502,36 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         Returns
         -------
         str
-            A line per node, with the views' thresholds from the least to the greatest.
+            One line per node, with the range of the views' thresholds.
         """
         check_is_fitted(self)
         return as_text(self.tree_, self._names())
 
     def to_dot(self) -> str:
-        """Write the tree in the language of Graphviz.
+        """Write the tree as Graphviz text.
 
         Returns
         -------
         str
-            To be drawn by ``dot``.
+            Input of ``dot``.
         """
         check_is_fitted(self)
         return as_dot(self.tree_, self._names())
 
     def to_html(self) -> str:
-        """Draw the tree for a notebook, which shows it below a fitted tree's parameters.
+        """Draw the tree as HTML; notebooks show it below the parameters of a fitted tree.
 
         Returns
         -------
         str
-            A figure of HTML with styles of its own; nothing is loaded.
+            A self-contained HTML figure.
         """
         check_is_fitted(self)
         names = self._names()
         return tree_html(outline(self.tree_, names), names.classes)
 
     def _repr_html_inner(self) -> str:
-        """Show parameters as scikit-learn does, and the tree if there is one."""
+        """Show the parameters as scikit-learn does, and the tree if it is fitted."""
         parameters: str = super()._repr_html_inner()
         return parameters + self.to_html() if hasattr(self, "tree_") else parameters
 
@@ -540,7 +541,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         return shown | {"text/html": self._repr_html_inner()} if "text/html" in shown else shown
 
     def _names(self, columns: Sequence[str] = ()) -> TreeNames:
-        """Name features, after the table's columns as the caller knows them, and classes."""
+        """Name features and classes; ``columns`` are the caller's names of the input columns."""
         given = list(columns) if len(columns) else None
         classes = [str(label) for label in getattr(self, "classes_", ())]
         if hasattr(self, "encoder_"):
@@ -550,35 +551,36 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         return TreeNames(list(map(str, named)), classes)
 
     def _check_fitted(self) -> None:
-        """Refuse a tree that asks for columns or classes which there are not."""
-        expect(isinstance(self.tree_, FittedTree), "tree_ is no tree")
+        """Reject a tree that does not match the columns or classes."""
+        expect(isinstance(self.tree_, FittedTree), "tree_ is not a tree")
         found = ("ccp_alpha_", "shrinkage_", "cv_loss_")
         expect_fitted(self, dict.fromkeys(found, "optional number 0.."))
         self.tree_._check_fitted()  # noqa: SLF001  a check of ours, of a part
         expect(int(self.tree_.feature.max()) < self._encoded_width(), "a split has no column")
         n_columns = len(self.classes_) if hasattr(self, "classes_") else 1
-        expect(self.tree_.values.shape[1] == n_columns, "values and classes do not fit together")
+        expect(self.tree_.values.shape[1] == n_columns, "values and classes do not match")
 
 
 def tree_names(estimator: BaseInnerTree, columns: Sequence[str] = ()) -> TreeNames:
-    """Name what a fitted tree asks for and predicts."""
+    """Give the names of a fitted tree's features and classes."""
     return estimator._names(columns)  # noqa: SLF001
 
 
 @set_module("ensemblage.inner")
 @with_shared(TREE_DOCS)
 class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
-    r"""One decision tree whose thresholds are placed by bootstraps.
+    r"""One decision tree with thresholds placed by bootstraps (inner tree).
 
-    The structure is CART's. In each node, each of many bootstraps places the threshold once more,
-    on the node's own feature, near CART's. A row goes left by the share of them at or above its
-    value, so near a threshold it goes both ways in part. Leaves count rows by these shares, and
-    are shrunk towards their ancestors. It stays one tree, to be read and to predict with.
+    The structure is CART's. In each node, the threshold is estimated again on many bootstraps
+    (views), on the same feature and near CART's threshold. The share of a row that goes left is the
+    share of the thresholds at or above its value, so a row near a threshold goes to both sides.
+    Leaves weight rows by these shares, and are shrunk towards their ancestors. The result is one
+    tree.
 
     Parameters
     ----------
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
-        What a split is judged by.
+        Split criterion.
     {max_leaf_nodes, min_samples_leaf, n_views, window, shrinkage, cv, hard_thresholds, encode}
     {n_jobs, random_state}
 
@@ -592,22 +594,22 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
     See Also
     --------
     InnerTreeRegressor : For numeric targets.
-    InnerEnsemble : The building block: a threshold is a measure over cuts, a bootstrap is a view.
+    InnerEnsemble : Inner ensembles in other learners.
 
     Notes
     -----
-    With :math:`m_t` the row's membership in node :math:`t`, the product of its shares on the way
-    there, :math:`\mu_t` the classes' shares in the node and :math:`N_t` its weight, both by
-    memberships, and :math:`p(t)` the parent, the prediction is
+    Let :math:`m_t` be the row's membership in node :math:`t`, the product of its shares on the
+    path, :math:`\mu_t` the class proportions in the node and :math:`N_t` its weight, both weighted
+    by memberships, and :math:`p(t)` the parent. The prediction is
 
     .. math:: f = \mu_0 + \sum_t m_t \frac{\mu_t - \mu_{p(t)}}{1 + \lambda / N_{p(t)}}.
 
-    The cost :math:`\alpha` of a leaf and :math:`\lambda` are chosen together, by log loss over
-    folds; all of them come from one tree per fold. With ``window=0`` and ``shrinkage=0`` this is
-    scikit-learn's tree with ``ccp_alpha=ccp_alpha_``, bit for bit.
+    The complexity parameter :math:`\alpha` and :math:`\lambda` are chosen together by
+    cross-validated log loss; all candidates are evaluated with one tree per fold. With ``window=0``
+    and ``shrinkage=0`` this is scikit-learn's tree with ``ccp_alpha=ccp_alpha_``, bit for bit.
 
-    The views decide on the thresholds only. Ensembles that choose the splits, stop the growth or
-    make the leaves gained nothing in accuracy. Only ordered columns gain.
+    The views choose only the thresholds. Ensembles that choose the splits, stop the growth or
+    average the leaves did not improve the accuracy. Only numeric (ordered) columns gain.
 
     References
     ----------
@@ -641,7 +643,7 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
         return RowTargets(weights, codes.astype(np.int32), np.zeros(len(y)), len(self.classes_))
 
     def predict_proba(self, X: Any) -> Doubles:
-        """Probabilities of the classes.
+        """Predict class probabilities.
 
         Parameters
         ----------
@@ -651,14 +653,14 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            The leaves' shares, averaged by the row's memberships.
+            Class proportions of the leaves, averaged by the row's memberships.
         """
         rows = self._rows(X)
-        # memberships may add up to one and a bit, which scikit-learn's scorers refuse
+        # rounding may raise a probability above one, which scikit-learn's scorers reject
         return np.minimum(self.tree_.predict(rows), 1.0)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class of each row.
+        """Predict the most probable class of each row.
 
         Parameters
         ----------
@@ -668,7 +670,7 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Of equally probable classes the first.
+            Predicted classes; the first of equally probable ones.
         """
         probabilities = self.predict_proba(X)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
@@ -677,15 +679,15 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
 @set_module("ensemblage.inner")
 @with_shared(TREE_DOCS)
 class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
-    r"""One regression tree whose thresholds are placed by bootstraps.
+    r"""One regression tree with thresholds placed by bootstraps (inner tree).
 
-    As :class:`InnerTreeClassifier`, with the mean of a node's targets in the place of its classes'
-    shares, and squared error in the place of log loss.
+    As :class:`InnerTreeClassifier`, with the mean of a node's targets instead of its class
+    proportions, and squared error instead of log loss.
 
     Parameters
     ----------
     criterion : {"squared_error", "poisson"}, default="squared_error"
-        What a split is judged by. Poisson's deviance needs numbers that are not negative.
+        Split criterion. "poisson" (deviance) needs a target that is not negative.
     {max_leaf_nodes, min_samples_leaf, n_views, window, shrinkage, cv, hard_thresholds, encode}
     {n_jobs, random_state}
 
@@ -696,7 +698,7 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
 
     See Also
     --------
-    InnerTreeClassifier : For classes.
+    InnerTreeClassifier : For classification.
 
     Examples
     --------
@@ -736,24 +738,24 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
         )  # fmt: skip
 
     def _encode_target(self, y: Any, weights: Doubles) -> RowTargets:
-        numbers = as_numbers(column_or_1d(y, warn=True))
-        if not np.isfinite(numbers).all():
-            raise ValueError("`y` holds values that are not finite. Leave these rows out.")
-        largest = float(np.abs(numbers).max())
+        values = as_numbers(column_or_1d(y, warn=True))
+        if not np.isfinite(values).all():
+            raise ValueError("`y` has values that are not finite. Remove these rows.")
+        largest = float(np.abs(values).max())
         if largest > MAX_TARGET:
             raise ValueError(
-                f"`y` holds numbers as large as {largest:g}; those up to {MAX_TARGET:g} can be "
-                "squared and summed. Divide all by the same."
+                f"`y` has absolute values up to {largest:g}; the limit is {MAX_TARGET:g}. Divide "
+                "`y` by a constant."
             )
-        if self.criterion == "poisson" and (numbers.min() < 0 or weights @ numbers <= 0):
+        if self.criterion == "poisson" and (values.min() < 0 or weights @ values <= 0):
             raise ValueError(
-                "`criterion='poisson'` needs numbers of `y` that are not negative, some of them "
-                f"above zero; the least is {numbers.min():g}. Use 'squared_error'."
+                "`criterion='poisson'` needs a target `y` that is not negative, with a positive "
+                f"sum; its minimum is {values.min():g}. Use 'squared_error'."
             )
-        return RowTargets(weights, np.zeros(len(numbers), dtype=np.int32), numbers, 0)
+        return RowTargets(weights, np.zeros(len(values), dtype=np.int32), values, 0)
 
     def predict(self, X: Any) -> Doubles:
-        """Predict numbers.
+        """Predict the target.
 
         Parameters
         ----------
@@ -763,7 +765,7 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The leaves' means, averaged by the row's memberships.
+            Means of the leaves, averaged by the row's memberships.
         """
         rows = self._rows(X)
         return self.tree_.predict(rows)[:, 0]

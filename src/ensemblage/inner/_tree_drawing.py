@@ -1,4 +1,4 @@
-"""A tree as a drawing: places of nodes, SVG."""
+"""Drawing of a tree: layout of the nodes, SVG."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import NamedTuple, TypeAlias
 from ensemblage._core import CLASS_COLOURS, FONT, LINE, printable, set_module, wrapped
 
 PlacedText: TypeAlias = tuple[float, float, str, bool]
-"""Where a line of text starts, where its letters stand, the text, and whether it is small."""
+"""Left end and baseline of a line of text, the text, and whether it is small."""
 PlacedBar: TypeAlias = tuple[float, float, float, int]
-"""Place and width of a part of a leaf's bar, and the class it is of."""
+"""Position and width of a part of a leaf's bar, and the index of its class."""
 
 SMALL = 10.5
-"""Size of the letters of details."""
+"""Font size of details."""
 SMALL_LINE = 13.0
-"""Height of a line of details."""
+"""Line height of details."""
 MARGIN = 6.0
-"""Around the drawing."""
+"""Margin around the drawing."""
 DOT = 4.0
 """Radius of the mark of a split."""
 BAR = 8.0
 """Height of a leaf's bar."""
 LONGEST_BAR = 150.0
-"""Width of a leaf's bar at most."""
+"""Maximal width of a leaf's bar."""
 NODE_GAP = 9.0
-"""Between nodes."""
+"""Vertical distance between nodes."""
 INDENT = 22.0
-"""By how much a child stands to the right."""
+"""Indent of a child."""
 MAX_INDENT = 0.3
-"""All indents together at most, as a share of the width."""
-# letters and lines are of the notebook's own colour, so that they are seen on dark ones too
+"""Maximal sum of all indents, as a share of the width."""
+# text and lines have the notebook's colour, so that they are visible in dark mode
 STYLE = (
     ".ensemblage-tree{margin:1em 0;max-width:640px;font:12px sans-serif}"
     ".ensemblage-tree svg{display:block;max-width:100%;height:auto}"
@@ -46,20 +46,20 @@ STYLE = (
 
 @set_module("ensemblage.inner")
 class TreeNode(NamedTuple):  # numpydoc ignore=PR01
-    """A node of a tree that is to be drawn; nodes stand in the order of reading, parents first.
+    """A node of a tree for drawing; nodes are listed in reading order, parents first.
 
     Attributes
     ----------
     depth : int
-        Splits above it.
+        Number of splits above it.
     side : str
-        On which side of its parent it is.
+        Side of its parent: "yes", "no", or empty for the root.
     title : tuple of str and str
-        What it asks or predicts; the second part is never cut.
+        Condition or prediction; the second part is never truncated.
     detail : str
-        Written below, in small letters.
+        Small text below the title.
     shares : tuple of float
-        Of the classes in a leaf; none where the target is numeric.
+        Class proportions of a leaf; empty for a numeric target.
     is_leaf : bool
         Whether it is a leaf.
     soft : bool
@@ -76,7 +76,7 @@ class TreeNode(NamedTuple):  # numpydoc ignore=PR01
 
 
 class PlacedNode(NamedTuple):
-    """A node's mark, its lines of text, and its bar."""
+    """Positions of a node's mark, lines of text, and bar."""
 
     x: float
     y: float
@@ -89,7 +89,7 @@ class PlacedNode(NamedTuple):
 
 
 class TreeDrawing(NamedTuple):
-    """Nodes, elbows as (x, from, to, x of the child), and texts that had to be cut, with whole."""
+    """Nodes, connecting lines as (x, top, bottom, x of the child), and truncated texts in full."""
 
     width: float
     height: float
@@ -99,7 +99,7 @@ class TreeDrawing(NamedTuple):
 
 
 def draw_tree(nodes: Sequence[TreeNode], width: float = 900) -> TreeDrawing:
-    """Put the nodes below each other."""
+    """Lay out the nodes from top to bottom."""
     deepest = max(node.depth for node in nodes)
     indent = min(INDENT, MAX_INDENT * width / max(deepest, 1))
     placed: list[PlacedNode] = []
@@ -123,19 +123,19 @@ def draw_tree(nodes: Sequence[TreeNode], width: float = 900) -> TreeDrawing:
 
 def _placed(node: TreeNode, x: float, top: float, width: float, cut: dict[str, str]) -> PlacedNode:
     left = x + DOT + 6
-    room = width - MARGIN - left
-    lines = _title(node, room / FONT, cut)
+    available = width - MARGIN - left
+    lines = _title(node, available / FONT, cut)
     texts = [(left, top + FONT + LINE * k, line, False) for k, line in enumerate(lines)]
     y = top + LINE * len(lines)
     bars: list[PlacedBar] = []
     if node.shares:
-        start, longest = left, min(room, LONGEST_BAR)
+        start, longest = left, min(available, LONGEST_BAR)
         for number, share in enumerate(node.shares):
             if share * longest >= 0.5:
                 bars.append((start, y + 4, share * longest, number))
             start += share * longest
         y += BAR + 6
-    for line in wrapped(printable(node.detail), room / SMALL, 3).lines:
+    for line in wrapped(printable(node.detail), available / SMALL, 3).lines:
         texts.append((left, y + SMALL, line, True))
         y += SMALL_LINE
     middle = top + FONT * 0.65
@@ -143,7 +143,7 @@ def _placed(node: TreeNode, x: float, top: float, width: float, cut: dict[str, s
 
 
 def _title(node: TreeNode, letters: float, cut: dict[str, str]) -> list[str]:
-    """Break a title into lines; the part that may not be cut has a line of its own."""
+    """Break a title into lines; the part that is never truncated has its own line."""
     side = f"{node.side}: " if node.side else ""
     name, rest = printable(node.title[0]), printable(node.title[1])
     together = wrapped(f"{side}{name}{rest}", letters)
@@ -156,7 +156,7 @@ def _title(node: TreeNode, letters: float, cut: dict[str, str]) -> list[str]:
 
 
 def tree_svg(drawing: TreeDrawing, kind: str = "") -> str:
-    """Write a drawing; its parts have classes: line, leaf, soft, small, and c0 to c5 for bars."""
+    """Write a drawing as SVG, with CSS classes: line, leaf, soft, small, and c0 to c5 for bars."""
     lines = "".join(
         f"M{x:.1f} {top:.1f}V{bottom:.1f}H{child:.1f}" for x, top, bottom, child in drawing.elbows
     )
@@ -191,7 +191,7 @@ def _node(node: PlacedNode) -> str:
 
 
 def tree_html(nodes: Sequence[TreeNode], classes: Sequence[str], width: float = 620) -> str:
-    """Draw a tree as a figure that brings its own styles."""
+    """Draw a tree as a self-contained HTML figure."""
     colours = "".join(
         f".ensemblage-tree .c{k}{{fill:{colour};background:{colour}}}"
         for k, colour in enumerate(CLASS_COLOURS)

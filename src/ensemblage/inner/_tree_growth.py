@@ -1,4 +1,4 @@
-"""How an inner tree is grown, pruned and shrunk."""
+"""Growing, pruning and shrinking of inner trees."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ CRITERIA = {
 LARGEST = float(np.finfo(np.float32).max)
 """Threshold of a node that separates missing values from all others; rows are float32."""
 SHRINKAGE_GRID = (100.0, 50.0, 25.0, 10.0, 1.0, 0.1)
-"""Strengths of shrinkage to choose from: those of Agarwal et al. (2022)."""
+"""Candidate strengths of shrinkage, as in Agarwal et al. (2022)."""
 
 
 class TreeRows(NamedTuple):
-    """Rows as trees read them, float32 in C order, with their weights and targets.
+    """Rows, float32 in C order, with their weights and targets.
 
-    Rows of no weight are not there: the rows of a fold are all rows, the others without weight,
-    so that no fold copies them.
+    Rows without weight are ignored: a fold has all rows, and sets the weights of the others to 0,
+    so that no rows are copied.
     """
 
     X: NDArray[np.float32]
@@ -75,40 +75,40 @@ class TreeRows(NamedTuple):
 
     @property
     def y(self) -> NDArray[Any]:
-        """Classes as codes, or numbers."""
-        return self.targets.codes if self.targets.n_classes else self.targets.numbers
+        """Class codes, or the numeric target."""
+        return self.targets.codes if self.targets.n_classes else self.targets.values
 
     @property
     def counted(self) -> Indices:
-        """Places of the rows that have weight."""
+        """Indices of the rows with a positive weight."""
         return np.flatnonzero(self.targets.weights)
 
     def only(self, rows: Indices) -> TreeRows:
-        """Take the weight of all other rows."""
+        """Set the weight of all other rows to 0."""
         weights = np.zeros(len(self.targets.weights))
         weights[rows] = self.targets.weights[rows]
         return self._replace(targets=self.targets._replace(weights=weights))
 
     def take(self, rows: Indices) -> TreeRows:
         """Copy some of the rows."""
-        weights, codes, numbers, n_classes = self.targets
+        weights, codes, values, n_classes = self.targets
         return TreeRows(
-            self.X[rows], RowTargets(weights[rows], codes[rows], numbers[rows], n_classes)
+            self.X[rows], RowTargets(weights[rows], codes[rows], values[rows], n_classes)
         )
 
 
 def pruned(tree: SoftTree, ccp_alphas: Doubles, alpha: float) -> SoftTree:
-    """Collapse all nodes that are pruned at alpha or below, and number the rest anew."""
+    """Prune all nodes whose alpha is at most ``alpha``, and renumber the others."""
     split = (tree.left >= 0) & (ccp_alphas > alpha)
     kept = np.zeros(len(split), dtype=bool)
     kept[0] = True
     for node in np.flatnonzero(split):  # parents come first
         kept[[tree.left[node], tree.right[node]]] = kept[node]
     split &= kept
-    numbers = np.append(np.cumsum(kept) - 1, -1)  # the last for -1
+    new_index = np.append(np.cumsum(kept) - 1, -1)  # the last for -1
     return SoftTree(
-        numbers[np.where(split, tree.left, -1)][kept],
-        numbers[np.where(split, tree.right, -1)][kept],
+        new_index[np.where(split, tree.left, -1)][kept],
+        new_index[np.where(split, tree.right, -1)][kept],
         np.where(split, tree.feature, -1)[kept],
         (tree.missing_left & split)[kept],
         np.where(split[:, None], tree.thresholds, 0.0)[kept],
@@ -116,9 +116,9 @@ def pruned(tree: SoftTree, ccp_alphas: Doubles, alpha: float) -> SoftTree:
 
 
 def writable(array: Any) -> Any:
-    """Copy an array that cannot be written, as those of memory-mapped files.
+    """Copy a read-only array, such as a memory-mapped one.
 
-    Numba would compile every kernel once more for it.
+    Numba would compile every kernel again for it.
     """
     return np.require(array, requirements=["C", "W"])
 
@@ -129,8 +129,8 @@ class FittedTree:
     """Nodes of a tree, the root first and children after their parent; arrays of length n_nodes.
 
     ``left``, ``right`` and ``feature`` are -1 at leaves. ``thresholds``, of shape (n_nodes,
-    n_views), ascend in each node. ``values``, (n_nodes, n_columns), are the shrunk shares of the
-    classes or the mean number, ``weights`` the weight of the training rows in each node.
+    n_views), ascend in each node. ``values``, (n_nodes, n_columns), are the shrunk class
+    proportions or the shrunk mean, ``weights`` the weight of the training rows in each node.
     """
 
     left: Integers
@@ -143,13 +143,13 @@ class FittedTree:
 
     @property
     def nodes(self) -> SoftTree:
-        """The nodes, as kernels read them."""
+        """The nodes, for the kernels."""
         parts = (self.left, self.right, self.feature, self.missing_left, self.thresholds)
         return SoftTree(*map(writable, parts))
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
-        """Which nodes are leaves."""
+        """Whether each node is a leaf."""
         return np.asarray(self.left == LEAF)
 
     @property
@@ -161,35 +161,35 @@ class FittedTree:
         return depths
 
     def harden(self) -> FittedTree:
-        """Follow the medians of the thresholds, to the same leaves."""
+        """Replace the thresholds of each node by their median."""
         return replace(self, thresholds=harden(self.nodes).thresholds)
 
     def predict(self, X: NDArray[np.float32]) -> Doubles:
-        """Average leaves by the rows' shares in them: (n_rows, n_columns)."""
+        """Average the leaves by each row's memberships: (n_rows, n_columns)."""
         values: Doubles = predict_soft(self.nodes, X, writable(self.values))
         return values
 
     def leaf_memberships(self, X: NDArray[np.float32]) -> tuple[Integers, Integers, Doubles]:
-        """Shares of rows in the leaves that they touch, as the kernel gives them."""
+        """Memberships of rows in the leaves that they reach; see the kernel."""
         found: tuple[Integers, Integers, Doubles] = leaf_memberships(self.nodes, X)
         return found
 
     def importances(self, n_features: int) -> Doubles:
-        r"""Share of each feature in what all splits explain.
+        r"""Share of each feature in the sum of squares explained by all splits.
 
         A split of :math:`t` into :math:`l, r` explains
-        :math:`N_l |v_l|^2 + N_r |v_r|^2 - N_t |v_t|^2`, and no less than nothing.
+        :math:`\max(0, N_l |v_l|^2 + N_r |v_r|^2 - N_t |v_t|^2)`.
         """
         explained = np.zeros(n_features)
-        powers = self.weights * ((self.values - self.values[0]) ** 2).sum(axis=1)
+        squares = self.weights * ((self.values - self.values[0]) ** 2).sum(axis=1)
         inner = ~self.is_leaf
-        gains = powers[self.left[inner]] + powers[self.right[inner]] - powers[inner]
+        gains = squares[self.left[inner]] + squares[self.right[inner]] - squares[inner]
         np.add.at(explained, self.feature[inner], np.maximum(gains, 0.0))
         total = explained.sum()
         return explained / total if total > 0 else explained
 
     def _check_fitted(self) -> None:
-        """Refuse nodes that no fit makes, before compiled code follows them."""
+        """Reject nodes that no fit produces, before compiled code reads them."""
         n_nodes = len(self.left)
         for name in ("left", "right", "feature"):
             expect_array(self, name, (n_nodes,), "integer", low=LEAF)
@@ -200,20 +200,21 @@ class FittedTree:
         inner = np.flatnonzero(self.left != LEAF)
         expect(n_nodes > 0 and self.thresholds.shape[1] > 0, "the tree has no nodes")
         expect(bool((self.thresholds[:, 1:] >= self.thresholds[:, :-1]).all()),
-               "thresholds do not ascend")  # fmt: skip
+               "thresholds are not sorted")  # fmt: skip
         for ends in (self.right, self.feature):
-            expect(inner.tolist() == np.flatnonzero(ends != LEAF).tolist(), "a split is not whole")
-        # a node that was reached twice would be written beyond the kernels' room
+            expect(inner.tolist() == np.flatnonzero(ends != LEAF).tolist(), "a split is incomplete")
+        # a node that is reached twice would be written beyond the kernels' buffers
         children = np.concatenate([self.left[inner], self.right[inner]])
-        expect(sorted(children.tolist()) == list(range(1, n_nodes)), "a node has not one parent")
+        expect(sorted(children.tolist()) == list(range(1, n_nodes)),
+               "a node does not have exactly one parent")  # fmt: skip
         expect(bool((self.left[inner] > inner).all() and (self.right[inner] > inner).all()),
-               "a node stands before its parent")  # fmt: skip
+               "a node comes before its parent")  # fmt: skip
 
 
 class ThresholdMeasure:
     """Gain of each candidate cut over the tree's own, for the rows at a node.
 
-    Candidates are the cuts and the place of the tree's own among them.
+    Candidates are the cuts and the index of the tree's own among them.
     """
 
     def __init__(self, bins: Counts, targets: RowTargets, criterion: int, min_rows: int) -> None:
@@ -242,7 +243,7 @@ def draw_bootstraps(n_rows: int, seeds: Sequence[int]) -> Counts:
     counts = np.empty((n_rows, len(seeds)), dtype=np.uint8)
     for e, seed in enumerate(seeds):
         view = np.zeros(n_rows, dtype=np.uint8)
-        # indices of half the size, and counts of a byte, stay in cache
+        # 32-bit indices and 8-bit counts stay in the cache
         drawn = np.random.default_rng(seed).integers(n_rows, size=n_rows, dtype=np.uint32)
         count_draws(drawn, view)
         counts[:, e] = view
@@ -252,15 +253,15 @@ def draw_bootstraps(n_rows: int, seeds: Sequence[int]) -> Counts:
 def thresholds_of_views(
     tree: SoftTree, rows: TreeRows, counts: Counts, window: float, criterion: int, min_rows: int
 ) -> SoftTree:
-    """Let each view place each node's threshold again; its rows follow its own thresholds.
+    """Choose each node's threshold again in each view; its rows follow its own thresholds.
 
-    ``counts``, (n_rows, n_views), are how often each view drew each row that has weight.
+    ``counts``, (n_rows, n_views), are how often each view drew each row with a positive weight.
     """
     targets = rows.targets
-    if criterion == SQUARED and not targets.n_classes:  # where squares lose the fewest digits
+    if criterion == SQUARED and not targets.n_classes:  # centred squares lose the fewest digits
         counted = targets.weights > 0
-        mean = np.average(targets.numbers[counted], weights=targets.weights[counted])
-        targets = targets._replace(numbers=targets.numbers - mean)
+        mean = np.average(targets.values[counted], weights=targets.weights[counted])
+        targets = targets._replace(values=targets.values - mean)
     thresholds = np.repeat(tree.thresholds, counts.shape[1], axis=1)
     drawn = counts.max(axis=1) > 0
     waiting = {0: (rows.counted[drawn], counts if drawn.all() else counts[drawn])}
@@ -285,22 +286,22 @@ def _best_of_each_view(scores: Doubles) -> Indices:
 
 
 def _read_at(targets: RowTargets, rows: Indices) -> RowTargets:
-    """Take some of the rows, and what kernels read of them."""
-    weights, codes, numbers, n_classes = targets
+    """Select rows; arrays that the kernels do not read are left empty."""
+    weights, codes, values, n_classes = targets
     if n_classes:
-        return RowTargets(weights[rows], codes[rows], numbers[:0], n_classes)
-    return RowTargets(weights[rows], codes[:0], numbers[rows], n_classes)
+        return RowTargets(weights[rows], codes[rows], values[:0], n_classes)
+    return RowTargets(weights[rows], codes[:0], values[rows], n_classes)
 
 
 def harden(tree: SoftTree) -> SoftTree:
-    """Keep the median of each node's thresholds: the way that at least half of the views go."""
+    """Keep the median of each node's thresholds."""
     middle = tree.thresholds.shape[1] // 2
     return tree._replace(thresholds=tree.thresholds[:, middle : middle + 1])
 
 
 @dataclass(frozen=True)
 class TreeSettings:
-    """What all trees of a fit have in common: how they are grown, softened and filled."""
+    """Settings that all trees of a fit share."""
 
     criterion: str
     max_leaf_nodes: int | None
@@ -310,9 +311,9 @@ class TreeSettings:
     hard_thresholds: bool = False
 
     def grow(self, rows: TreeRows, seed: int) -> tuple[SoftTree, Doubles]:
-        r"""Grow CART on the rows that have weight: one threshold per node.
+        r"""Grow CART on the rows with a positive weight: one threshold per node.
 
-        The second is the :math:`\alpha` at which each node is pruned.
+        Also returns the :math:`\alpha` at which each node is pruned.
         """
         grower = DecisionTreeClassifier if rows.targets.n_classes else DecisionTreeRegressor
         estimator = grower(
@@ -336,7 +337,7 @@ class TreeSettings:
         return tree, pruning_alphas(left, right, costs)
 
     def place_thresholds(self, tree: SoftTree, rows: TreeRows, seed: int) -> SoftTree:
-        """Let bootstraps place the thresholds; their medians, if thresholds are hard."""
+        """Choose the thresholds on bootstraps, or their medians if thresholds are hard."""
         if self.window == 0:
             return tree
         counts = draw_bootstraps(len(rows.counted), draw_seeds(seed, self.n_views))
@@ -355,7 +356,7 @@ class TreeSettings:
 def alpha_grid(tree: SoftTree, ccp_alphas: Doubles) -> Doubles:
     r"""Alphas between those at which the tree changes: :math:`\sqrt{\alpha_k \alpha_{k+1}}`.
 
-    They fall, from the root alone, at infinity, to the whole tree, at 0.
+    They descend from infinity (the root) to 0 (the whole tree).
     """
     changes = np.unique(np.append(0.0, ccp_alphas[tree.left >= 0]))
     between = np.sqrt(changes[:-1] * changes[1:])
@@ -372,10 +373,10 @@ def learn_tree(
     groups: Any = None,
     n_jobs: int | None = None,
 ) -> tuple[FittedTree, float, float, float | None]:
-    """Learn a tree; growth, folds and views have seeds of their own.
+    """Fit a tree; growth, folds and views have separate seeds.
 
-    Gives the tree, the chosen alpha (a root alone has the one that made it one) and strength, and
-    their loss over the folds, None without folds.
+    Returns the tree, the chosen alpha (for a single node the one at which the root is pruned), the
+    chosen strength, and their cross-validated loss, None without folds.
     """
     grow_seed, fold_seed, view_seed = draw_seeds(random_state, 3)
     tree, ccp_alphas = settings.grow(rows, grow_seed)
@@ -400,9 +401,9 @@ def choose(
     groups: Any,
     n_jobs: int | None,
 ) -> tuple[float, float, float | None]:
-    """Take the alpha and the strength of least loss, and give it; of equal ones the smaller tree.
+    """Choose alpha and strength by cross-validated loss, and return it; ties: the smaller tree.
 
-    Where no class has two rows there are no folds: then it is the whole tree and a middle strength.
+    If no class has two rows there are no folds: the result is the whole tree and a middle strength.
     """
     labels = rows.y if rows.targets.n_classes else np.zeros(len(rows.y), dtype=np.int32)
     n_folds = min(cv, int(np.bincount(labels).max()))
@@ -428,7 +429,7 @@ def fold_losses(
     strengths: Doubles,
     seed: int,
 ) -> Doubles:
-    """Losses on a fold's test rows of the tree grown on the others: (n_alphas, n_strengths)."""
+    """Losses on a fold's test rows of the tree grown on the other rows: (n_alphas, n_strengths)."""
     grow_seed, view_seed = draw_seeds(seed, 2)
     train, test = rows.only(fold.train), rows.only(fold.test)
     tree, ccp_alphas = settings.grow(train, grow_seed)
@@ -437,7 +438,7 @@ def fold_losses(
     parents = parents_of(soft.left, soft.right)
     changes = means - means[np.maximum(parents, 0)]
     changes[0] = means[0]
-    # a node is there where alpha is below that at which its parent is pruned
+    # a node exists if alpha is below that at which its parent is pruned
     steps = np.searchsorted(-alphas, -ccp_alphas[np.maximum(parents, 0)], side="right")
     steps[0] = 0
     factors = shrinkage_factors(weights, parents, strengths)
@@ -448,7 +449,7 @@ def fold_losses(
 
 
 def shrunk_values(tree: SoftTree, means: Doubles, weights: Doubles, strength: float) -> Doubles:
-    """Shrink the means of all nodes towards their parents'."""
+    """Shrink the means of all nodes towards those of their parents."""
     parents = parents_of(tree.left, tree.right)
     factors = shrinkage_factors(weights, parents, np.array([strength]))
     values = means.copy()

@@ -1,4 +1,4 @@
-"""Compiled parts of inner trees: cuts, soft memberships, shrinkage, pruning."""
+"""Kernels of inner trees: candidate thresholds, soft memberships, shrinkage, pruning."""
 
 from __future__ import annotations
 
@@ -17,38 +17,39 @@ Rows = NDArray[np.float32]
 
 
 GINI, ENTROPY, SQUARED, POISSON = 0, 1, 2, 3
-"""Criteria of a cut; the first two take classes, the others numbers."""
+"""Split criteria; the first two are for classification, the others for regression."""
 LEAF = -1
-"""In the place of a leaf's children and feature."""
+"""Stands for a leaf's children and feature."""
 MAX_CUTS = 255
-"""So that a bin fits into a byte."""
+"""Candidate cuts of a node at most; a bin is a byte."""
 NEAR = np.float32(1e-7)
-"""Scikit-learn's trees do not cut between values so near to each other."""
+"""Scikit-learn's trees do not split between values with a smaller difference."""
 SLACK = 1e-12
-"""A share of the rows' weights: ranks at the very edge of a window are in it, however it rounds."""
+"""Tolerance of a window, as a share of the rows' weight: ranks at its edge are in it."""
 ROUNDING = 1e-12
-"""A cut that is better by less than this share of the score is not better."""
+"""Relative tolerance: a score that is larger by less is not better."""
 MIN_PROBABILITY = np.finfo(np.float64).eps
-"""No probability counts as less in a log loss."""
+"""Lower probabilities are raised to this one in a log loss."""
 
 
 class RowTargets(NamedTuple):
-    """Weights of rows, and their targets: codes of classes, or numbers.
+    """Weights of rows, and their targets: class codes or values of a numeric target.
 
-    Either of ``codes`` and ``numbers`` is read: the latter where ``n_classes`` is 0.
+    ``values`` is used if ``n_classes`` is 0, otherwise ``codes``.
     """
 
     weights: Doubles
     codes: NDArray[np.int32]
-    numbers: Doubles
+    values: Doubles
     n_classes: int
 
 
 def candidate_cuts(x: Rows, weights: Doubles, own: float, window: float) -> tuple[Doubles, int]:
-    """Cuts between distinct values whose rank is at most ``window`` of all from the own cut's.
+    """Find the cuts between distinct values whose rank differs from the own cut's by ``window``.
 
-    They ascend; the second is the place of the own cut among them. Ranks are shares of the rows'
-    weights. Where there are too many, every so manieth rank is kept. Missing values are left out.
+    Returns the cuts in ascending order, and the index of the own cut. Ranks are shares of the
+    rows' weight, without missing values. At most ``MAX_CUTS`` cuts are kept, at equal distances in
+    rank.
     """
     x, below = _ranked(x, weights)
     n_left = int(np.searchsorted(x, own, side="right"))
@@ -70,8 +71,8 @@ def candidate_cuts(x: Rows, weights: Doubles, own: float, window: float) -> tupl
 
 
 def _ranked(x: Rows, weights: Doubles) -> tuple[Rows, Doubles]:
-    """Sort the known values, with the weight of all up to each."""
-    if (weights == 1.0).all():  # values alone are sorted several times faster than their places
+    """Sort the values that are not missing, with their cumulative weights."""
+    if (weights == 1.0).all():  # sorting is several times faster than sorting indices
         x = np.sort(x)  # missing ones last
         x = x[: int(np.searchsorted(x, np.inf, side="right"))]
         return x, np.arange(1.0, len(x) + 1)
@@ -83,9 +84,9 @@ def _ranked(x: Rows, weights: Doubles) -> tuple[Rows, Doubles]:
 
 @compiled
 def bins_of(x: Rows, cuts: Doubles, missing_left: bool) -> Bytes:
-    """Count the cuts below each value; a missing one lies below or above all of them."""
+    """Count the cuts below each value; a missing value is below or above all of them."""
     bins = np.empty(len(x), dtype=np.uint8)
-    # a search of as many steps for all values, in which nothing branches on one
+    # a binary search without branches, with the same number of steps for all values
     ends = np.full(MAX_CUTS + 1, np.inf)
     ends[: len(cuts)] = cuts
     for i in range(len(x)):
@@ -103,8 +104,8 @@ def bins_of(x: Rows, cuts: Doubles, missing_left: bool) -> Bytes:
 def bin_sums(bins: Bytes, counts: Bytes, targets: RowTargets, n_bins: int) -> Doubles:
     """Sum up each bin in each view: (n_bins, n_channels, n_views).
 
-    The first channel counts drawn rows. Then follow the weights of the classes; or, for numbers,
-    the weights, and the weights times the numbers.
+    The first channel counts drawn rows. The others are the weights of the classes; for a numeric
+    target the weights, and the weights times the values.
     """
     n_views, n_classes = counts.shape[1], targets.n_classes
     sums = np.zeros((n_bins, 1 + n_classes if n_classes else 3, n_views))
@@ -115,7 +116,7 @@ def bin_sums(bins: Bytes, counts: Bytes, targets: RowTargets, n_bins: int) -> Do
             here[0, e] += counts[i, e]
             here[channel, e] += counts[i, e] * weight
         if not n_classes:
-            moment = weight * targets.numbers[i]
+            moment = weight * targets.values[i]
             for e in range(n_views):
                 here[2, e] += counts[i, e] * moment
     return sums
@@ -123,16 +124,16 @@ def bin_sums(bins: Bytes, counts: Bytes, targets: RowTargets, n_bins: int) -> Do
 
 @compiled(error_model="numpy")
 def score_side(side: Doubles, criterion: int, scores: Doubles, weights: Doubles) -> None:
-    r"""Write score and weight of one side of a cut in each view, from :func:`bin_sums`.
+    r"""Compute score and weight of one side of a cut in each view, from :func:`bin_sums`.
 
     Gini: :math:`\sum_k L_k^2 / L`; entropy: :math:`\sum_k L_k \log(L_k / L)`; squared error, with
     :math:`S = \sum w y`: :math:`S^2 / L`; Poisson deviance: :math:`S \log(S / L)`; more is purer.
-    A side of no row has 0, whatever rounding leaves of its weights.
+    A side without rows has 0, even if rounding errors remain in its weights.
     """
     n_channels, n_views = side.shape
     first = 1 if criterion in (GINI, ENTROPY) else 2
     scores[:], weights[:] = 0.0, 0.0
-    # views are innermost and do not branch, so that several are scored at once
+    # the loops over views have no branches, so that they are vectorised
     for k in range(1, n_channels if first == 1 else 2):
         for e in range(n_views):
             weights[e] += side[k, e]
@@ -148,7 +149,7 @@ def score_side(side: Doubles, criterion: int, scores: Doubles, weights: Doubles)
 
 @compiled
 def leaves_enough(left: Doubles, right: Doubles, e: int, criterion: int, min_rows: int) -> bool:
-    """Whether both sides have rows enough; under Poisson's deviance also numbers above zero."""
+    """Whether both sides have ``min_rows``; for Poisson deviance also a positive target."""
     if min(left[0, e], right[0, e]) < min_rows:
         return False
     if criterion != POISSON:
@@ -163,7 +164,7 @@ def cut_gains(  # noqa: C901  views, cuts
 ) -> Doubles:
     """Gain of each cut over the tree's own, in each view: (n_views, n_cuts).
 
-    Minus infinity stands where there is none, or where a side has too few rows.
+    Minus infinity if there is no gain, or if a side has too few rows.
     """
     n_bins, n_channels, n_views = sums.shape
     left, right = np.zeros((n_channels, n_views)), sums.sum(axis=0)
@@ -193,9 +194,9 @@ def cut_gains(  # noqa: C901  views, cuts
 def rows_of_side(
     bins: Bytes, counts: Bytes, chosen: Integers, left: bool
 ) -> tuple[Integers, Bytes]:
-    """Keep the rows that some view, by the cut that it has chosen, sends to a side.
+    """Find the rows that at least one view sends to a side, by the cut that it has chosen.
 
-    Gives their places, and how often each view drew them.
+    Returns their indices, and how often each view drew them.
     """
     n_rows, n_views = counts.shape
     low, high = chosen.min(), chosen.max()
@@ -229,9 +230,9 @@ def count_draws(drawn: NDArray[np.uint32], counts: Bytes) -> None:
 
 
 class SoftTree(NamedTuple):
-    """Nodes with their children after them, the root first.
+    """Nodes in an order with parents first; node 0 is the root.
 
-    ``thresholds`` has the shape (n_nodes, n_views), ascending in each node; the other arrays
+    ``thresholds`` has shape (n_nodes, n_views), ascending in each node; the other arrays
     (n_nodes,). Children and feature of a leaf are -1.
     """
 
@@ -243,7 +244,7 @@ class SoftTree(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """Room for the nodes that a row reaches, and its memberships in them."""
+    """Buffers for the nodes that a row reaches, and its memberships in them."""
 
     nodes: Integers
     shares: Doubles
@@ -263,7 +264,7 @@ def views_right(thresholds: Doubles, x: float, missing_left: bool) -> int:
 
 @compiled
 def reach(tree: SoftTree, row: Rows, reached: Reached) -> int:
-    """Write the nodes that a row reaches, parents first, and give their number."""
+    """Write the nodes that a row reaches, parents first, and return their number."""
     n_views = tree.thresholds.shape[1]
     reached.nodes[0], reached.shares[0] = 0, 1.0
     done, found = 0, 1
@@ -286,8 +287,8 @@ def reach(tree: SoftTree, row: Rows, reached: Reached) -> int:
 
 
 @compiled
-def make_room(tree: SoftTree) -> Reached:
-    """Make room for all nodes of a tree."""
+def make_buffers(tree: SoftTree) -> Reached:
+    """Allocate buffers for all nodes of a tree."""
     n_nodes = len(tree.left)
     return Reached(np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes))
 
@@ -296,11 +297,12 @@ def make_room(tree: SoftTree) -> Reached:
 def node_sums(tree: SoftTree, X: Rows, targets: RowTargets) -> Doubles:
     """Sum up the rows in each node by their memberships: (n_nodes, n_classes) weights.
 
-    For numbers, two columns: weights, and weights times numbers. Rows of no weight are skipped.
+    For a numeric target there are two columns: weights, and weights times values. Rows without
+    weight are skipped.
     """
     n_classes = targets.n_classes
     sums = np.zeros((len(tree.left), n_classes or 2))
-    reached = make_room(tree)
+    reached = make_buffers(tree)
     for i in range(len(X)):
         if targets.weights[i] == 0.0:
             continue
@@ -308,7 +310,7 @@ def node_sums(tree: SoftTree, X: Rows, targets: RowTargets) -> Doubles:
             node, weight = reached.nodes[j], reached.shares[j] * targets.weights[i]
             sums[node, targets.codes[i] if n_classes else 0] += weight
             if not n_classes:
-                sums[node, 1] += weight * targets.numbers[i]
+                sums[node, 1] += weight * targets.values[i]
     return sums
 
 
@@ -316,7 +318,7 @@ def node_sums(tree: SoftTree, X: Rows, targets: RowTargets) -> Doubles:
 def predict_soft(tree: SoftTree, X: Rows, values: Doubles) -> Doubles:
     """Average the leaves' values, (n_nodes, n_columns), by each row's memberships."""
     out = np.zeros((len(X), values.shape[1]))
-    reached = make_room(tree)
+    reached = make_buffers(tree)
     for i in range(len(X)):
         for j in range(reach(tree, X[i], reached)):
             node = reached.nodes[j]
@@ -328,11 +330,11 @@ def predict_soft(tree: SoftTree, X: Rows, values: Doubles) -> Doubles:
 
 @compiled
 def leaf_memberships(tree: SoftTree, X: Rows) -> tuple[Integers, Integers, Doubles]:
-    """Memberships of rows in the leaves that they touch; leaves are numbered as nodes.
+    """Memberships of rows in the leaves that they reach; leaves have the numbers of their nodes.
 
-    Gives ``starts``, ``leaves``, ``shares``: row i is in ``leaves[starts[i]:starts[i + 1]]``.
+    Returns ``starts``, ``leaves``, ``shares``: row i is in ``leaves[starts[i]:starts[i + 1]]``.
     """
-    reached = make_room(tree)
+    reached = make_buffers(tree)
     starts = np.zeros(len(X) + 1, dtype=np.int64)
     for i in range(len(X)):
         starts[i + 1] = starts[i]
@@ -349,7 +351,7 @@ def leaf_memberships(tree: SoftTree, X: Rows) -> tuple[Integers, Integers, Doubl
 
 
 def node_means(tree: SoftTree, sums: Doubles, is_class: bool) -> tuple[Doubles, Doubles]:
-    """Means (n_nodes, n_columns) and weights (n_nodes,) of nodes; an empty one has its parent's."""
+    """Means (n_nodes, n_columns) and weights (n_nodes,); an empty node has its parent's mean."""
     weights = sums.sum(axis=1) if is_class else sums[:, 0]
     totals = sums if is_class else sums[:, 1:]
     means = totals / np.where(weights > 0, weights, 1.0)[:, None]
@@ -369,7 +371,7 @@ def shrinkage_factors(weights: Doubles, parents: NDArray[np.int64], strengths: D
 
 @compiled
 def loss_of(prediction: float, target: float, is_class: bool) -> float:
-    """Log loss of a class's probability, or squared error of a number."""
+    """Log loss of the true class's probability, or squared error."""
     if is_class:
         return float(-np.log(max(prediction, MIN_PROBABILITY)))
     return (prediction - target) ** 2
@@ -377,7 +379,7 @@ def loss_of(prediction: float, target: float, is_class: bool) -> float:
 
 @compiled
 def sort_by_step(reached: Reached, found: int, steps: NDArray[np.int64]) -> None:
-    """Put the nodes that a row reaches into the order of their steps, by insertion."""
+    """Sort the nodes that a row reaches by their steps (insertion sort)."""
     nodes, shares = reached
     for j in range(1, found):
         node, share, place = nodes[j], shares[j], j
@@ -397,15 +399,15 @@ def shrunk_losses(  # noqa: C901  rows, strengths, nodes
     steps: Integers,
     n_steps: int,
 ) -> Doubles:
-    """Weighted sums of the rows' losses: (n_steps, n_strengths); none for rows of no weight.
+    """Weighted sums of the rows' losses: (n_steps, n_strengths); rows without weight are skipped.
 
-    ``changes``, (n_nodes, n_columns), are what each node adds to its parent's mean, with the root's
-    mean in its place; ``factors``, (n_nodes, n_strengths), shrink them; ``steps``, (n_nodes,), are
-    those from which on nodes are there: at step 0 the tree is its root alone.
+    ``changes``, (n_nodes, n_columns), are the differences between a node's mean and its parent's;
+    the root has its mean. ``factors``, (n_nodes, n_strengths), shrink them. ``steps``, (n_nodes,),
+    are the first steps at which nodes exist: at step 0 the tree is its root.
     """
     n_strengths, is_class = factors.shape[1], targets.n_classes > 0
     jumps = np.zeros((n_steps, n_strengths))
-    reached = make_room(tree)
+    reached = make_buffers(tree)
     for i in range(len(X)):
         if targets.weights[i] == 0.0:
             continue
@@ -423,7 +425,7 @@ def shrunk_losses(  # noqa: C901  rows, strengths, nodes
                     prediction += share * changes[node, column] * factors[node, s]
                 last = j + 1 == found or steps[reached.nodes[j + 1]] > step
                 if last:
-                    new = loss_of(prediction, targets.numbers[i], is_class)
+                    new = loss_of(prediction, targets.values[i], is_class)
                     jumps[step, s] += targets.weights[i] * (new - loss)
                     loss = new
     for step in range(1, n_steps):
@@ -440,14 +442,14 @@ def parents_of(left: Integers, right: Integers) -> Integers:
 
 
 def pruning_alphas(left: Integers, right: Integers, costs: Doubles) -> Doubles:
-    r"""Give the :math:`\alpha` at which each node is collapsed into a leaf; 0 for leaves.
+    r"""Compute the :math:`\alpha` at which each node is pruned to a leaf; 0 for leaves.
 
-    Children stand after their parent; ``costs`` are those of nodes as leaves. The weakest link is
-    the node of least :math:`g(t) = (R(t) - R(T_t)) / (|T_t| - 1)`, with :math:`R` the cost and
-    :math:`|T_t|` the leaves below. It is collapsed, and so on to the root. What lies below a
-    collapsed node has its alpha or less.
+    Children come after their parent; ``costs`` are those of nodes as leaves. The weakest link is
+    the node with the smallest :math:`g(t) = (R(t) - R(T_t)) / (|T_t| - 1)`, with :math:`R` the cost
+    and :math:`|T_t|` the leaves below. It is pruned, and so on up to the root. Nodes below a pruned
+    node have its alpha or a smaller one.
     """
-    # plain lists and a heap: so few nodes are not worth the compiler's time
+    # lists and a heap: compiling takes longer than a tree of few nodes
     parents = parents_of(left, right).tolist()
     lefts, rights, cost = left.tolist(), right.tolist(), costs.tolist()
     inner = [node for node in range(len(left)) if lefts[node] >= 0]
@@ -465,7 +467,7 @@ def pruning_alphas(left: Integers, right: Integers, costs: Doubles) -> Doubles:
     while links:
         weakness, node, then = heapq.heappop(links)
         if leaves[node] != then:
-            continue  # this or something below has been collapsed since
+            continue  # this node or one below has been pruned since
         alpha = max(alpha, weakness)
         saved, lost = cost[node] - below[node], leaves[node] - 1
         waiting = [node]

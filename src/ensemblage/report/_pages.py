@@ -39,41 +39,43 @@ Columns = Mapping[str, NDArray[np.float64]]
 
 
 def audit_page(document: AuditDocument) -> Page:
-    """Show a model's errors on known sources and on unseen ones."""
+    """Show the validation of a model at known sources and at new ones."""
     audit = document.audit
     facts = {
         "model": document.label,
         "sources": str(len(audit.sources)),
-        "error, cross-validation": f"{audit.error:.3f}",
-        "error, unseen source": f"{audit.new_error:.3f}",
-        "its 95 % interval": f"{audit.new_error_low:.2f} to {audit.new_error_high:.2f}",
+        "CV error": f"{audit.cv_error:.3f}",
+        "expected error at a new source": f"{audit.leave_source_out_error:.3f}",
+        "95 % confidence interval": (
+            f"{audit.leave_source_out_error_ci_low:.2f} to "
+            f"{audit.leave_source_out_error_ci_high:.2f}"
+        ),
     }
-    if audit.error_upper_90 < 1:
-        facts["90 % prediction limit"] = f"{audit.error_upper_90:.3f}"
+    if audit.prediction_limit < 1:
+        facts["90 % prediction limit"] = f"{audit.prediction_limit:.3f}"
     sections = [
-        Section("Errors by source", [_source_errors(audit)]),
-        Section("Calibration on unseen sources", _calibration(audit)),
-        Section("All figures", [audit.table()]),
-        Section("Columns that differ between sources", [_shifts(audit)]),
+        Section("Leave-source-out error by source", [_source_errors(audit)]),
+        Section("Leave-source-out calibration", _calibration(audit)),
+        Section("Validation by source", [audit.table()]),
+        Section("Covariate shift between sources", [_shifts(audit)]),
         *data_section(document.data),
     ]
-    title = f"Sources of {document.dataset}"
-    return Page(title, "audit of sources", list(document.sentences), facts, sections)
+    title = f"Source audit: {document.dataset}"
+    return Page(title, "source audit", list(document.sentences), facts, sections)
 
 
 def _source_errors(audit: SourceAudit) -> BarsBlock:
     bars = [
         Bar(
             each.name, each.shrunken_error, f"{each.shrunken_error:.3f}",
-            error=(each.shrunken_error_high - each.shrunken_error_low) / 2, reference=each.error,
-            strong=each.inverted,
+            error=(each.shrunken_error_ci_high - each.shrunken_error_ci_low) / 2,
+            reference=each.cv_error, strong=each.inverted,
         )
         for each in sorted(audit.sources, key=lambda each: -each.shrunken_error)
     ]  # fmt: skip
     caption = (
-        "Expected error rate when the source is left out of training, as if it were new, with "
-        "95 % intervals; small sources are shrunk towards the mean (partial pooling). The mark is "
-        "the cross-validated error."
+        "Leave-source-out error with 95 % confidence intervals; small sources are shrunk towards "
+        "the mean (partial pooling). The mark is the CV error."
     )
     return BarsBlock(bars, caption, from_zero=True)
 
@@ -82,29 +84,29 @@ def _calibration(audit: SourceAudit) -> list[Block]:
     """Draw the sources' calibration intercepts and curves."""
     bars = [
         Bar(
-            each.name, each.offset, signed_field(each.offset, 2).text,
-            error=(each.offset_high - each.offset_low) / 2, strong=each.inverted,
+            each.name, each.calibration_intercept, signed_field(each.calibration_intercept, 2).text,
+            error=(each.calibration_intercept_ci_high - each.calibration_intercept_ci_low) / 2,
+            strong=each.inverted,
         )
-        for each in sorted(audit.sources, key=lambda each: -each.offset)
+        for each in sorted(audit.sources, key=lambda each: -each.calibration_intercept)
     ]  # fmt: skip
     caption = (
-        "Calibration intercept: what should be added to the log-odds of "
-        f"{str(audit.reference_class)!r} for the source. Above zero the model predicts too little "
-        "there. Lines are 95 % intervals; small sources are shrunk towards the mean (partial "
-        "pooling)."
+        f"Calibration intercept of the log-odds of {str(audit.reference_class)!r}. Above zero the "
+        "predicted risk is too low. Lines are 95 % confidence intervals; small sources are shrunk "
+        "towards the mean (partial pooling)."
     )
-    far = max(audit.sources, key=lambda each: abs(each.offset))
+    far = max(audit.sources, key=lambda each: abs(each.calibration_intercept))
     curves = FigureBlock(
         partial(draw_calibration_curves, audit, ink=THEMED_INK), 3.7, 3.4,
-        f"One line per source; furthest from the diagonal is {far.name}.",
-        "The rate to expect in a source by the probability that the model, which has not seen it, "
-        "predicts. On the diagonal it is calibrated; a flat line is an overconfident model.",
+        f"One curve per source; furthest from the diagonal is {far.name}.",
+        "Calibration curve of each source: expected rate by leave-source-out predicted risk. On "
+        "the diagonal the model is calibrated; a flat line means an overconfident model.",
     )  # fmt: skip
     return [BarsBlock(bars, caption, signed=True), curves]
 
 
 def _shifts(audit: SourceAudit) -> TableBlock:
-    heads = ("source", "there", "elsewhere")
+    heads = ("source", "in this source", "in the others")
     columns = [Heading("column"), Heading("strength", numeric=True), *map(Heading, heads)]
     rows = [
         (
@@ -114,10 +116,10 @@ def _shifts(audit: SourceAudit) -> TableBlock:
         for each in audit.column_shifts
     ]  # fmt: skip
     legend = (
-        "Strength is 0 for a column that is alike everywhere and 1 for one that identifies the "
-        "source."
+        "Strength: association with the source, from 0 (same distribution in all sources) to 1 "
+        "(identifies the source)."
     )
-    return TableBlock(columns, rows, "Columns that differ most, and where", legend)
+    return TableBlock(columns, rows, "Columns with the largest shift", legend)
 
 
 def clustering_page(

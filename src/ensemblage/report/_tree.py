@@ -195,7 +195,7 @@ def _decision(context: ModelContext, path: TreePath, label: int, name: str) -> D
         label=name,
         measure=f"{measure}; the baseline is that of all rows, and each column adds what the "
         "splits on it change on the row's path",
-        baseline=float(path.start[label]),
+        baseline=float(path.baseline[label]),
         contributions=context.contributions(summed),
         value=float(path.prediction[label]),
     )
@@ -216,7 +216,7 @@ def path_table(tree: Any, path: TreePath, label: int, names: TreeNames) -> Table
         value = value_text(step.value) if yes_is_left else "yes" if step.value else "no"
         rows.append(
             [
-                Field(split.question),
+                Field(split.condition),
                 Field(value),
                 share_field(step.share),
                 share_field(step.left if yes_is_left else 1 - step.left),

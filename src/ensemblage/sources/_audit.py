@@ -1,4 +1,4 @@
-"""The performance of a model in a source that it has never seen."""
+"""Validation of a classifier at known sources and at new ones."""
 
 from __future__ import annotations
 
@@ -46,28 +46,28 @@ Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 WEAK_PRIOR = CalibrationPrior(slope=1.0, intercept=2.5)
-"""So wide that a source's own rows decide; without any, separable rows would have no estimate."""
+"""So wide that it hardly matters; without a prior, separable rows would have no estimate."""
 WIDE_INTERCEPT_PRIOR = CalibrationPrior(intercept=2.5)
-"""So wide that a source in which a class is rarer or more frequent is not called inverted."""
+"""So wide that a source with another class frequency is not taken for inverted."""
 EVIDENCE_RATIO = 20.0
-"""One false alarm in so many audits, by evidence that is shared among the sources."""
+"""One false positive in so many audits, divided among the sources (Bonferroni)."""
 RECALIBRATION_FOLDS = 5
 MAX_LEFT_OUT_FOLDS = 10
-"""More sources than these are left out in groups."""
-MAX_RECOGNITION_ROWS = 5_000
-"""Rows by which the accuracy of predicting the source is estimated."""
-RECOGNITION_FOLDS = 3
+"""With more sources than these, groups of sources are left out."""
+MAX_IDENTIFICATION_ROWS = 5_000
+"""Rows used to estimate how well the source is predicted from the features."""
+IDENTIFICATION_FOLDS = 3
 MAX_SHIFTS = 5
-"""Columns listed."""
+"""Columns reported."""
 COVERAGE = 0.9
-"""Of prediction sets, and of the upper limit for a new source."""
+"""Of prediction sets, and probability of the prediction limit for a new source."""
 TABLE_WIDTH = 120
 """Characters."""
 LEGEND = (
-    "Left out: as if the source were new; likely: bounds of that error with 95 %, small sources "
-    "drawn towards the others. Rate: share of the class, observed and as predicted when left out. "
-    "Slope and offset: what would calibrate the log odds then. Covered: by prediction sets that "
-    "cover 90 % elsewhere."
+    "CV: cross-validation, rows of every source in training. LSO: leave-source-out validation. "
+    "95% CI: of the LSO error, by partial pooling over sources. Observed rate and mean predicted "
+    "risk (LSO): of class {reference_class!r}. Calibration slope and intercept: of the LSO "
+    "log-odds, ideally 1 and 0. Coverage: of prediction sets with 90% coverage at other sources."
 )
 
 
@@ -80,14 +80,13 @@ class ColumnShift:
     column : str
         Its name.
     strength : float
-        0 if it is alike everywhere, 1 if it is determined by the source: for a numeric column the
-        square root of the share of the ranks' variance that lies between sources, for a
-        categorical one Cramér's V, both corrected for chance.
+        Association with the source, between 0 and 1: for a numeric column the square root of
+        omega squared of the ranks, for a categorical one Cramér's V, both corrected for chance.
     source : str
         The source that differs most.
     in_source, in_others : str
-        What is typical there and in the other sources: the median (or the mean, of equal medians),
-        or the category that is most frequent in comparison, with its share.
+        Typical value there and in the other sources: the median (the mean, if medians are equal),
+        or the share of the most overrepresented category.
     """
 
     column: str
@@ -98,7 +97,7 @@ class ColumnShift:
 
 
 def column_shift(column: Column, sources: Integers, names: list[str]) -> ColumnShift:
-    """Measure one column; a missing value is a category of its own."""
+    """Compare one column between sources; a missing value is a category of its own."""
     if column.numbers is not None and np.isfinite(column.numbers).any():
         return _numeric_shift(column.name, column.numbers, sources, names)
     categories = [str(each) for each in column.occurring()]
@@ -108,10 +107,10 @@ def column_shift(column: Column, sources: Integers, names: list[str]) -> ColumnS
 
 
 def _numeric_shift(
-    name: str, numbers: NDArray[np.float64], sources: Integers, names: list[str]
+    name: str, column: NDArray[np.float64], sources: Integers, names: list[str]
 ) -> ColumnShift:
-    known = np.isfinite(numbers)
-    values, own = numbers[known], sources[known]
+    known = np.isfinite(column)
+    values, own = column[known], sources[known]
     ranks = rankdata(values)
     counts = np.bincount(own, minlength=len(names))
     means = np.bincount(own, ranks, minlength=len(names)) / np.maximum(counts, 1)
@@ -120,14 +119,14 @@ def _numeric_shift(
     far = np.where(counts > 0, np.abs(means - ranks.mean()) * np.sqrt(counts), -1.0).argmax()
     in_source, in_others = _typical(values[own == far], values[own != far])
     n_groups, omega = int((counts > 0).sum()), 0.0
-    if total > 0 and len(values) > n_groups:  # omega squared: less what chance would put there
+    if total > 0 and len(values) > n_groups:  # omega squared, corrected for chance
         noise = (total - between) / (len(values) - n_groups)
         omega = max(0.0, (between - (n_groups - 1) * noise) / (total + noise))
     return ColumnShift(name, float(np.sqrt(omega)), names[far], in_source, in_others)
 
 
 def _typical(*sides: NDArray[Any]) -> list[str]:
-    """Give medians of two groups, or means where those are the same."""
+    """Give the medians of two groups, or the means if the medians are equal."""
     if any(len(side) == 0 for side in sides):
         return ["no value", "no value"]
     first, second = (np.median(side) for side in sides)
@@ -160,7 +159,7 @@ def _category_shift(
 
 
 def errors(proba: Doubles, labels: Integers) -> NDArray[np.bool_]:
-    """Mark rows whose class is not the most probable one."""
+    """Mark misclassified rows."""
     return np.asarray(proba.argmax(axis=1) != labels)
 
 
@@ -173,7 +172,7 @@ def log_losses(proba: Doubles, labels: Integers) -> Doubles:
 def drop_from_training(
     folds: Sequence[Fold], sources: Integers, dropped: Sequence[int]
 ) -> list[Fold]:
-    """Leave sources out of all training; a fold that has no other keeps its rows."""
+    """Leave sources out of all training; a fold without other sources keeps its rows."""
     kept = [Fold(fold.train[~np.isin(sources[fold.train], dropped)], fold.test) for fold in folds]
     return [new if len(new.train) else old for new, old in zip(kept, folds, strict=True)]
 
@@ -223,7 +222,7 @@ def reference_class(labels: Integers, n_classes: int) -> int:
 def calibrate_sources(
     proba: Doubles, labels: Integers, sources: Integers, label: int
 ) -> tuple[Shrunk, Shrunk]:
-    """Give log slopes and offsets of the sources; an offset is of the class against the others."""
+    """Give calibration of each source: log slopes, and intercepts of the class against the rest."""
     log_proba = as_log_proba(proba)
     n_classes = log_proba.shape[1]
     contrast = np.full(n_classes, -1 / (n_classes - 1))
@@ -234,17 +233,17 @@ def calibrate_sources(
     ]
     slopes = [(np.log(each.slope), each.covariance[0, 0], WEAK_PRIOR.slope**2) for each in found]
     prior = WEAK_PRIOR.intercept**2 * float(contrast @ contrast)
-    offsets = [
+    intercepts = [
         (contrast @ each.intercepts, contrast @ each.covariance[1:, 1:] @ contrast, prior)
         for each in found
     ]
-    return _replace_prior(slopes, skewed=True), _replace_prior(offsets)
+    return _replace_prior(slopes, skewed=True), _replace_prior(intercepts)
 
 
 def _replace_prior(estimates: list[tuple[Any, Any, float]], *, skewed: bool = False) -> Shrunk:
-    """Take out the weak prior of each source, and shrink towards the other sources instead.
+    """Remove the weak prior of each source, and shrink towards the mean over sources instead.
 
-    Estimates are tuples of a value, its variance and that of the prior.
+    Estimates are tuples of a value, its variance and the variance of the prior.
     """
     values, variances, priors = np.array(estimates).T
     precision = 1 / variances - 1 / priors
@@ -254,10 +253,10 @@ def _replace_prior(estimates: list[tuple[Any, Any, float]], *, skewed: bool = Fa
 
 
 def coverages(proba: Doubles, labels: Integers, sources: Integers, coverage: float) -> Doubles:
-    """Share of each source's rows whose class is in a prediction set made for other sources.
+    """Coverage of prediction sets at each source, calibrated on the other sources.
 
-    The set has the classes of at least a certain probability: that at which the other sources'
-    rows are covered as often as asked for.
+    A set has the classes whose probability is above the threshold that gives the other sources'
+    rows the nominal coverage.
     """
     true = proba[np.arange(len(labels)), labels]
     found = []
@@ -269,7 +268,7 @@ def coverages(proba: Doubles, labels: Integers, sources: Integers, coverage: flo
 
 
 def recalibrated_loss(proba: Doubles, labels: Integers) -> float:
-    """Log loss of a source whose probabilities are recalibrated by its other rows, by folds."""
+    """Log loss of a source after recalibration on its own rows, by cross-validation."""
     log_proba, losses = as_log_proba(proba), np.zeros(len(labels))
     for train, test in deal_folds(labels, RECALIBRATION_FOLDS, np.random.default_rng(0)):
         found = fit_calibration(log_proba[train], labels[train], np.ones(len(train))).shrunken()
@@ -283,10 +282,11 @@ def find_inverted(
     sources: Integers,
     predict: Callable[[Sequence[int]], Doubles],
 ) -> list[int]:
-    """Find sources whose labels or codes seem inverted, the surest first; judge again without it.
+    """Find sources whose labels or codes seem inverted, one at a time.
 
-    An inverted source misleads the models of the others, so that several may look wrong.
-    ``predict`` leaves sources out of all training. Of two sources nobody can tell which it is.
+    An inverted source distorts the models for the others. So the one with the strongest evidence is
+    left out of all training by ``predict``, and the others are tested again. With two sources it
+    cannot be determined which of them is inverted.
     """
     remaining = list(range(int(sources.max()) + 1))
     threshold = np.log(EVIDENCE_RATIO * len(remaining))
@@ -298,18 +298,18 @@ def find_inverted(
         inverted = [s for s in remaining if evidence[s] > threshold]
         if len(inverted) < 1 or len(remaining) <= 2:
             return sorted(found + inverted)
-        surest = max(inverted, key=lambda s: evidence[s])
-        remaining.remove(surest)
-        found.append(surest)
-        if inverted == [surest]:
+        strongest = max(inverted, key=lambda s: evidence[s])
+        remaining.remove(strongest)
+        found.append(strongest)
+        if inverted == [strongest]:
             return sorted(found)
         proba = predict(found)
 
 
 def inversion_evidence(log_proba: Doubles, labels: Integers) -> float:
-    """Log evidence that probabilities are inverted for these rows, against as they are.
+    """Log Bayes factor of inverted probabilities against those given, for these rows.
 
-    Both ways may be shifted and stretched; of two classes, inverted is that of the other class.
+    Both are recalibrated; for two classes, inverted means exchanged.
     """
     ones = np.ones(len(labels))
     as_is, inverted = (
@@ -329,102 +329,109 @@ class AuditedSource:
         The source.
     n_rows : int
         Its rows.
-    error, log_loss : float
+    cv_error, cv_log_loss : float
         By cross-validation, with other rows of the source in training.
-    left_out_error, left_out_log_loss : float
-        With the source left out of training, as if it were new.
-    shrunken_error, shrunken_error_low, shrunken_error_high : float
-        The error when left out, shrunk towards that of the other sources. Here and below, limits
-        hold with a probability of 95 %.
-    observed_rate, mean_predicted : float
-        Share of the reference class, and its mean probability when left out.
-    slope, slope_low, slope_high : float
-        Calibration when left out: log probabilities should be multiplied by the slope; below 1
-        the model is overconfident there.
-    offset, offset_low, offset_high : float
-        What should be added to the log odds of the reference class.
+    leave_source_out_error, leave_source_out_log_loss : float
+        With the source left out of training.
+    shrunken_error : float
+        Leave-source-out error, shrunk towards the mean over sources.
+    shrunken_error_ci_low, shrunken_error_ci_high : float
+        95 % confidence interval of the shrunken error.
+    observed_rate : float
+        Share of the reference class.
+    mean_predicted_risk : float
+        Mean leave-source-out probability of the reference class.
+    calibration_slope : float
+        Of the leave-source-out log-odds; below 1 the model is overconfident at this source.
+    calibration_slope_ci_low, calibration_slope_ci_high : float
+        95 % confidence interval of the calibration slope.
+    calibration_intercept : float
+        Of the log-odds of the reference class; above 0 its probabilities are too low.
+    calibration_intercept_ci_low, calibration_intercept_ci_high : float
+        95 % confidence interval of the calibration intercept.
     coverage : float
-        Share of rows whose class is in prediction sets that cover 90 % elsewhere.
+        Coverage of prediction sets that have 90 % coverage at the other sources.
     inverted : bool
-        Whether the rule of the other sources holds inverted here: labels or codes may be
-        inverted.
+        Whether the labels fit inverted leave-source-out predictions better: labels or codes may
+        be inverted.
     """
 
     name: str
     n_rows: int
-    error: float
-    log_loss: float
-    left_out_error: float
-    left_out_log_loss: float
+    cv_error: float
+    cv_log_loss: float
+    leave_source_out_error: float
+    leave_source_out_log_loss: float
     shrunken_error: float
-    shrunken_error_low: float
-    shrunken_error_high: float
+    shrunken_error_ci_low: float
+    shrunken_error_ci_high: float
     observed_rate: float
-    mean_predicted: float
-    slope: float
-    slope_low: float
-    slope_high: float
-    offset: float
-    offset_low: float
-    offset_high: float
+    mean_predicted_risk: float
+    calibration_slope: float
+    calibration_slope_ci_low: float
+    calibration_slope_ci_high: float
+    calibration_intercept: float
+    calibration_intercept_ci_low: float
+    calibration_intercept_ci_high: float
     coverage: float
     inverted: bool = False
 
 
 @dataclass(frozen=True)
 class SourceAudit:
-    """Expected performance of a model on known sources and on new ones.
+    """Validation of a classifier at known sources and at new ones.
 
-    Made by :func:`source_audit`; it prints as sentences and a table.
+    Returned by :func:`source_audit`; prints a summary and a table.
 
     Parameters
     ----------
     sources : tuple of AuditedSource
-        One each, in the order of their names: ``name``, ``n_rows``, ``error``, ``left_out_error``
-        and so on, as in the table.
+        Validation of each source, in the order of their names: ``name``, ``n_rows``, ``cv_error``,
+        ``leave_source_out_error`` and so on, as in the table.
     reference_class : object
-        The class that rates and offsets are of.
-    error, log_loss : float
+        The class whose rates and calibration are reported.
+    cv_error, cv_log_loss : float
         By cross-validation, averaged over the sources.
-    new_error : float
-        For a new source: averaged over sources that were left out.
-    new_error_low, new_error_high : float
-        95 % confidence limits of that error.
-    new_log_loss : float
-        For a new source.
-    error_upper_90 : float
-        Upper 90 % prediction limit of a new source's error.
-    source_accuracy, source_majority_rate : float
-        Share of rows whose source a forest predicts from the columns, and the largest source's
-        share.
+    leave_source_out_error : float
+        Expected error at a new source: leave-source-out error, averaged over the sources.
+    leave_source_out_error_ci_low, leave_source_out_error_ci_high : float
+        95 % confidence interval of the expected error at a new source.
+    leave_source_out_log_loss : float
+        Expected log loss at a new source.
+    prediction_limit : float
+        Upper 90 % prediction limit of the error at one new source; 1 if the sources are too few.
+    source_accuracy : float
+        Accuracy of a random forest that predicts the source from the features.
+    source_majority_rate : float
+        Share of the largest source, the accuracy by chance.
     column_shifts : tuple of ColumnShift
-        The columns that differ most between sources: ``column``, ``strength``, ``source``,
-        ``in_source``, ``in_others``.
-    worst : str
-        The source with the highest log loss when left out.
+        Columns that differ most between sources (covariate shift): ``column``, ``strength``,
+        ``source``, ``in_source``, ``in_others``.
+    worst_source : str
+        The source with the highest leave-source-out log loss.
     recommendation : str
-        What would help it most.
+        How to improve the predictions at that source.
     """
 
     sources: tuple[AuditedSource, ...]
     reference_class: Any
-    error: float
-    log_loss: float
-    new_error: float
-    new_error_low: float
-    new_error_high: float
-    new_log_loss: float
-    error_upper_90: float
+    cv_error: float
+    cv_log_loss: float
+    leave_source_out_error: float
+    leave_source_out_error_ci_low: float
+    leave_source_out_error_ci_high: float
+    leave_source_out_log_loss: float
+    prediction_limit: float
     source_accuracy: float
     source_majority_rate: float
     column_shifts: tuple[ColumnShift, ...]
-    worst: str
+    worst_source: str
     recommendation: str
 
     @property
-    def ratio(self) -> float:  # numpydoc ignore=RT01
-        """How many times larger the error is for new sources than by cross-validation."""
-        return self.new_error / self.error if self.error > 0 else float("inf")
+    def error_ratio(self) -> float:  # numpydoc ignore=RT01
+        """Leave-source-out error divided by the cross-validation error."""
+        return self.leave_source_out_error / self.cv_error if self.cv_error > 0 else float("inf")
 
     @property
     def inverted_sources(self) -> tuple[str, ...]:  # numpydoc ignore=RT01
@@ -433,61 +440,66 @@ class SourceAudit:
 
     @property
     def summary(self) -> str:  # numpydoc ignore=RT01
-        """What to expect of a new source, in one sentence."""
+        """Expected error at a new source, with its confidence interval and prediction limit."""
+        low, high = self.leave_source_out_error_ci_low, self.leave_source_out_error_ci_high
         expected = (
-            f"On a new source expect an error of {self.new_error:.3f} (averaged over many: "
-            f"{self.new_error_low:.2f} to {self.new_error_high:.2f}); ordinary folds promise "
-            f"{self.error:.3f}."
+            f"Expected error at a new source: {self.leave_source_out_error:.3f} (95% CI {low:.2f} "
+            f"to {high:.2f}); cross-validation: {self.cv_error:.3f}."
         )
-        if self.error_upper_90 >= 1:
-            return f"{expected} {len(self.sources)} sources are too few to tell how bad it can get."
-        return f"{expected} Nine in ten new sources should stay below {self.error_upper_90:.3f}."
+        if self.prediction_limit >= 1:
+            return f"{expected} {len(self.sources)} sources are too few for a 90% prediction limit."
+        return f"{expected} 90% prediction limit for one new source: {self.prediction_limit:.3f}."
 
     @property
     def sentences(self) -> tuple[str, ...]:  # numpydoc ignore=RT01
-        """The main findings."""
+        """The main results."""
         found = [self.summary]
         if self.inverted_sources:
             found.append(
-                f"Look at {', '.join(self.inverted_sources)} first: what the other sources teach "
-                "is wrong way round there. Labels or codes may be inverted."
+                f"Check {', '.join(self.inverted_sources)} first: the labels fit inverted "
+                "leave-source-out predictions better. Labels or codes may be inverted."
             )
         found.append(
-            f"The columns tell the source of {self.source_accuracy:.0%} of the rows "
-            f"(the largest source alone: {self.source_majority_rate:.0%})."
+            f"Source identifiable from the features: {self.source_accuracy:.0%} of rows "
+            f"(chance, the largest source: {self.source_majority_rate:.0%})."
         )
         if self.column_shifts and self.column_shifts[0].strength > 0:
             first = self.column_shifts[0]
             found.append(
-                f"{first.column} differs most between sources: {first.in_source} in "
-                f"{first.source}, {first.in_others} elsewhere."
+                f"Largest covariate shift: {first.column} ({first.in_source} in {first.source}, "
+                f"{first.in_others} in the other sources)."
             )
-        found.append(f"Worst when left out is {self.worst}: {self.recommendation}")
+        found.append(
+            f"Highest leave-source-out log loss: {self.worst_source}. {self.recommendation}"
+        )
         return tuple(found)
 
     def table(self) -> TableBlock:
-        """Give the sources as a table.
+        """Give the validation of each source as a table.
 
         Returns
         -------
         TableBlock
-            A row each.
+            One row per source.
         """
-        heads = ("rows", "error", "left out", "likely", "log loss", "left out", "rate", "said",
-                 "slope", "offset", "covered")  # fmt: skip
+        heads = ("rows", "CV error", "LSO error", "95% CI", "CV log loss", "LSO log loss",
+                 "observed rate", "mean predicted risk", "calibration slope",
+                 "calibration intercept", "coverage")  # fmt: skip
         columns = (Heading("source"), *(Heading(head, numeric=True) for head in heads))
         rows = []
         for each in self.sources:
             texts = (
-                str(each.n_rows), f"{each.error:.3f}", f"{each.left_out_error:.3f}",
-                f"{each.shrunken_error_low:.2f}-{each.shrunken_error_high:.2f}",
-                f"{each.log_loss:.3f}", f"{each.left_out_log_loss:.3f}",
-                f"{each.observed_rate:.0%}", f"{each.mean_predicted:.0%}",
-                f"{each.slope:.2f}", f"{each.offset:+.2f}", f"{each.coverage:.0%}",
+                str(each.n_rows), f"{each.cv_error:.3f}", f"{each.leave_source_out_error:.3f}",
+                f"{each.shrunken_error_ci_low:.2f}-{each.shrunken_error_ci_high:.2f}",
+                f"{each.cv_log_loss:.3f}", f"{each.leave_source_out_log_loss:.3f}",
+                f"{each.observed_rate:.0%}", f"{each.mean_predicted_risk:.0%}",
+                f"{each.calibration_slope:.2f}", f"{each.calibration_intercept:+.2f}",
+                f"{each.coverage:.0%}",
             )  # fmt: skip
-            name = Field(each.name, tag="suspect" if each.inverted else "")
+            name = Field(each.name, tag="inverted?" if each.inverted else "")
             rows.append((name, *(Field(text) for text in texts)))
-        return TableBlock(columns, rows, "Sources", legend=LEGEND)
+        legend = LEGEND.format(reference_class=str(self.reference_class))
+        return TableBlock(columns, rows, "Validation of each source", legend=legend)
 
     def __str__(self) -> str:
         return "\n".join([*self.sentences, "", text_table(self.table(), TABLE_WIDTH)])
@@ -509,54 +521,55 @@ def source_audit(
     random_state: Any = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> SourceAudit:
-    r"""Estimate the performance of a classifier on known sources, and on new ones.
+    r"""Validate a classifier at known sources and at new ones.
 
-    Cross-validation has rows of every source in training, so it estimates the performance on
-    known sources only. Here each source is left out as well.
+    Cross-validation has rows of every source in training, so it estimates the performance at
+    known sources. Leave-one-source-out (internal-external) cross-validation leaves each source
+    out of training in turn, and estimates the performance at a new source.
 
     Parameters
     ----------
     estimator : classifier
-        Any, with ``predict_proba``; not fitted. It does not see the source.
+        Unfitted, with ``predict_proba``. It is source-blind: the source is not among its features.
     X : array-like or dataframe of shape (n_samples, n_features)
         Rows, as the estimator takes them.
     y : array-like of shape (n_samples,)
         Classes.
     sources : array-like of shape (n_samples,)
-        Where each row comes from.
+        Source of each row.
     columns : sequence of str, default=None
         Names of the columns, where ``X`` has none of its own.
     cv : int, default=5
-        Folds of the cross-validation, with the shares of sources and classes. Of more than ten
-        sources, groups of about a tenth of the rows are left out together.
+        Folds of the cross-validation, stratified by source and class. With more than ten sources,
+        groups of sources with about a tenth of the rows are left out together.
     n_jobs : int, default=None
-        Processes, as in joblib; the figures are the same for any number.
+        Number of processes, as in joblib; results do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Draws the folds.
+        Seed of the folds.
     progress : callable, default=None
         Called as ``progress(done, total)`` at the start and after each fit.
 
     Returns
     -------
     SourceAudit
-        Figures and sentences; ``print`` shows both.
+        Estimates; ``print`` shows a summary and a table.
 
     Notes
     -----
-    With errors e of S sources that were left out, the mean over sources such as these has the
-    95 % confidence interval mean(e) ± t(.975; S - 1) sd(e) / sqrt(S - 1), and the upper 90 %
-    prediction limit of a new source is mean(e) + t(.9; S - 1) sd(e) sqrt(1 + 1 / S). Each was left
-    out of a model that had all the others; of few sources, where one more teaches much, these are
-    on the cautious side.
+    With leave-source-out errors e of S sources, the 95 % confidence interval of the mean is
+    mean(e) ± t(.975; S - 1) sd(e) / sqrt(S - 1), and the upper 90 % prediction limit for one new
+    source is mean(e) + t(.9; S - 1) sd(e) sqrt(1 + 1 / S). Each model is fitted without one
+    source; with few sources the estimates are therefore conservative.
 
-    Errors, slopes and offsets of single sources are shrunk towards their mean
-    (:math:`N(\mu, \tau^2)`, both unknown), so that small sources do not seem worse than they are.
-    A source of one class has these figures too, from what the others say.
+    Errors, calibration slopes and calibration intercepts of single sources are shrunk towards
+    their mean by random effects, :math:`N(\mu, \tau^2)` with both unknown. A source of one class
+    also has these estimates, from the other sources.
 
-    A source counts as inverted if the probabilities of the model that has not seen it fit better
-    inverted (of two classes: exchanged) than as they are, with odds of 20 S to 1. Slope and offset
-    are free both ways, so that other shares of the classes invert no source. Of several, the surest
-    is left out of all training before the others are judged again.
+    A source is reported as inverted if the leave-source-out probabilities fit its labels better
+    inverted (for two classes: exchanged) than as they are, with odds of 20 S to 1. Slope and
+    intercept are free in both fits, so that another class frequency does not count as inversion.
+    If there are several, the one with the strongest evidence is left out of all training before
+    the others are tested again.
 
     Examples
     --------
@@ -565,14 +578,14 @@ def source_audit(
     >>> from ensemblage.sources import source_audit
     >>> X, y, sources = make_multi_source(5, n_samples=500, random_state=0, return_sources=True)
     >>> audit = source_audit(LogisticRegression(), X, y, sources, random_state=0)
-    >>> audit.new_error > audit.error
+    >>> audit.leave_source_out_error > audit.cv_error
     True
     """
     classes, labels, names, codes = _validate(X, y, sources)
     seed = draw_seeds(random_state, 1)[0]
     folds = balanced_folds(labels, codes, cv, seed)
     left_out_folds = source_folds(codes, MAX_LEFT_OUT_FOLDS)
-    step = _counter(len(folds) + len(left_out_folds) + RECOGNITION_FOLDS, progress)
+    step = _counter(len(folds) + len(left_out_folds) + IDENTIFICATION_FOLDS, progress)
     known = cross_predict(estimator, X, labels, folds, n_jobs=n_jobs, step=step)
     new = cross_predict(estimator, X, labels, left_out_folds, n_jobs=n_jobs, step=step)
 
@@ -582,7 +595,7 @@ def source_audit(
 
     inverted = find_inverted(new, labels, codes, predict_without)
     audited = audit_sources(known, new, labels, codes, names, inverted)
-    worst = max(range(len(audited)), key=lambda s: audited[s].left_out_log_loss)
+    worst = max(range(len(audited)), key=lambda s: audited[s].leave_source_out_log_loss)
     recalibrated = recalibrated_loss(new[codes == worst], labels[codes == worst])
     shown = columns if columns is not None else getattr(X, "columns", None)
     shown = [f"x{j}" for j in range(np.shape(X)[1])] if shown is None else list(map(str, shown))
@@ -595,32 +608,34 @@ def source_audit(
         source_accuracy=_source_accuracy(X, codes, seed, n_jobs, step),
         source_majority_rate=float(np.bincount(codes).max() / len(codes)),
         column_shifts=tuple(shifts[:MAX_SHIFTS]),
-        worst=audited[worst].name,
+        worst_source=audited[worst].name,
         recommendation=_recommendation(audited[worst], recalibrated),
     )
 
 
 def _validate(X: Any, y: Any, sources: Any) -> tuple[NDArray[Any], Integers, list[str], Integers]:
-    """Give classes and labels, names and codes of sources; refuse what cannot be audited."""
+    """Give classes and labels, names and codes of sources."""
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     check_classification_targets(y)
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}: nothing is predicted.")
+        raise ValueError(
+            f"y holds one class only, {classes.tolist()[0]!r}; an audit needs two or more."
+        )
     names, codes = encode_sources(sources, y)
     if len(names) < 2:
-        raise ValueError(f"sources holds {len(names)} source; an audit needs two or more.")
+        raise ValueError(f"sources has {len(names)} source; an audit needs two or more.")
     if len(names) > len(y) / 2:
         raise ValueError(
-            f"sources holds {len(names)} sources for {len(y)} rows: most have one row, which "
-            "tells nothing about a source. Name a column that tells where rows come from."
+            f"sources has {len(names)} sources for {len(y)} rows: most have one row, too few to "
+            "validate a source. Use a column that groups the rows, such as site or hospital."
         )
     return classes, labels.astype(np.int64), [str(name) for name in names], codes
 
 
 def _counter(total: int, progress: Callable[[int, int], Any] | None) -> Callable[[], None]:
-    """Report that nothing is done yet; give what reports one more."""
+    """Report the start; return a function that reports one more fit."""
     done = 0
 
     def step() -> None:
@@ -642,9 +657,10 @@ def audit_sources(
     names: Sequence[str],
     inverted: Sequence[int],
 ) -> tuple[AuditedSource, ...]:
-    """Put the figures of each source together.
+    """Collect the estimates of each source.
 
-    ``known`` are out-of-fold probabilities, ``new`` those with the row's source left out.
+    ``known`` are out-of-fold probabilities of the cross-validation, ``new`` those of
+    leave-source-out validation.
     """
     counts = np.bincount(sources).astype(float)
 
@@ -652,78 +668,83 @@ def audit_sources(
         return np.asarray(np.bincount(sources, values.astype(float)) / counts)
 
     label = reference_class(labels, new.shape[1])
-    left_out_error = means(errors(new, labels))
-    shrunken = shrink_shares(left_out_error * counts, counts)
-    slopes, offsets = calibrate_sources(new, labels, sources, label)
-    figures = {
-        "error": means(errors(known, labels)),
-        "log_loss": means(log_losses(known, labels)),
-        "left_out_error": left_out_error,
-        "left_out_log_loss": means(log_losses(new, labels)),
+    leave_source_out_error = means(errors(new, labels))
+    shrunken = shrink_shares(leave_source_out_error * counts, counts)
+    slopes, intercepts = calibrate_sources(new, labels, sources, label)
+    estimates = {
+        "cv_error": means(errors(known, labels)),
+        "cv_log_loss": means(log_losses(known, labels)),
+        "leave_source_out_error": leave_source_out_error,
+        "leave_source_out_log_loss": means(log_losses(new, labels)),
         "shrunken_error": shrunken.values,
-        "shrunken_error_low": shrunken.low,
-        "shrunken_error_high": shrunken.high,
+        "shrunken_error_ci_low": shrunken.low,
+        "shrunken_error_ci_high": shrunken.high,
         "observed_rate": means(labels == label),
-        "mean_predicted": means(new[:, label]),
-        "slope": np.exp(slopes.values),
-        "slope_low": np.exp(slopes.low),
-        "slope_high": np.exp(slopes.high),
-        "offset": offsets.values,
-        "offset_low": offsets.low,
-        "offset_high": offsets.high,
+        "mean_predicted_risk": means(new[:, label]),
+        "calibration_slope": np.exp(slopes.values),
+        "calibration_slope_ci_low": np.exp(slopes.low),
+        "calibration_slope_ci_high": np.exp(slopes.high),
+        "calibration_intercept": intercepts.values,
+        "calibration_intercept_ci_low": intercepts.low,
+        "calibration_intercept_ci_high": intercepts.high,
         "coverage": coverages(new, labels, sources, COVERAGE),
     }
     return tuple(
         AuditedSource(
             name=name, n_rows=int(counts[s]), inverted=s in inverted,
-            **{figure: float(values[s]) for figure, values in figures.items()},
+            **{estimate: float(values[s]) for estimate, values in estimates.items()},
         )
         for s, name in enumerate(names)
     )  # fmt: skip
 
 
 def summarise_errors(audited: Sequence[AuditedSource]) -> dict[str, float]:
-    """Give what to expect of known sources and of new ones, each source counting alike."""
-    left_out = np.array([each.left_out_error for each in audited])
+    """Average over the sources, each with equal weight."""
+    left_out = np.array([each.leave_source_out_error for each in audited])
     low, high = mean_limits(left_out)
     return {
-        "error": float(np.mean([each.error for each in audited])),
-        "log_loss": float(np.mean([each.log_loss for each in audited])),
-        "new_error": float(left_out.mean()),
-        "new_error_low": max(0.0, low),
-        "new_error_high": min(1.0, high),
-        "new_log_loss": float(np.mean([each.left_out_log_loss for each in audited])),
-        "error_upper_90": min(1.0, upper_prediction_limit(left_out, COVERAGE)),
+        "cv_error": float(np.mean([each.cv_error for each in audited])),
+        "cv_log_loss": float(np.mean([each.cv_log_loss for each in audited])),
+        "leave_source_out_error": float(left_out.mean()),
+        "leave_source_out_error_ci_low": max(0.0, low),
+        "leave_source_out_error_ci_high": min(1.0, high),
+        "leave_source_out_log_loss": float(
+            np.mean([each.leave_source_out_log_loss for each in audited])
+        ),
+        "prediction_limit": min(1.0, upper_prediction_limit(left_out, COVERAGE)),
     }
 
 
 def _source_accuracy(
     X: Any, sources: Integers, seed: int, n_jobs: int | None, step: Callable[[], Any]
 ) -> float:
-    """Out-of-fold accuracy of a forest that predicts the source from the columns."""
+    """Out-of-fold accuracy of a random forest that predicts the source from the features."""
     rng = np.random.default_rng(seed)
-    some = np.sort(rng.permutation(len(sources))[:MAX_RECOGNITION_ROWS])
+    some = np.sort(rng.permutation(len(sources))[:MAX_IDENTIFICATION_ROWS])
     codes = np.unique(sources[some], return_inverse=True)[1].astype(np.int64)
     forest = RandomForestClassifier(100, min_samples_leaf=3, random_state=seed)
     model = make_pipeline(TableEncoder(), forest)
-    folds = deal_folds(codes, RECOGNITION_FOLDS, rng)
+    folds = deal_folds(codes, IDENTIFICATION_FOLDS, rng)
     proba = cross_predict(model, safe_indexing(X, some), codes, folds, n_jobs=n_jobs, step=step)
     return float(1 - errors(proba, codes).mean())
 
 
 def _recommendation(worst: AuditedSource, recalibrated: float) -> str:
-    """Say what would help a source most: other labels, recalibration, or rows of its own."""
-    before, after = worst.left_out_log_loss, worst.log_loss
+    """Recommend a check of the labels, recalibration, or training on the source's own rows."""
+    before, after = worst.leave_source_out_log_loss, worst.cv_log_loss
     if worst.inverted:
-        return "check its labels and codes before anything else."
+        return "Check its labels and codes first."
     if recalibrated < before - 0.5 * max(before - after, 0.05 * before):
         return (
-            f"labels of some of its rows, to recalibrate by, lower its log loss from {before:.3f} "
-            f"to {recalibrated:.3f}."
+            "Recalibration on labelled rows of this source lowers its log loss from "
+            f"{before:.3f} to {recalibrated:.3f}."
         )
     if after < 0.95 * before:
         return (
-            f"its rule differs; with rows of its own in training its log loss falls from "
-            f"{before:.3f} to {after:.3f}."
+            "The relation between features and classes differs here; training on rows of this "
+            f"source lowers its log loss from {before:.3f} to {after:.3f}."
         )
-    return f"rows of its own hardly help (log loss {before:.3f}, then {after:.3f}): it is hard."
+    return (
+        "Training on rows of this source hardly changes its log loss "
+        f"({before:.3f} without, {after:.3f} with)."
+    )

@@ -1,4 +1,4 @@
-"""Calibration of a model in one source, and intercepts for known ones."""
+"""Calibration of a model at one source, and intercepts for known sources."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ Indices = NDArray[np.intp]
 Integers = NDArray[np.int64]
 
 PRIOR_LOG_ODDS_UNCHANGED = np.log(2)
-"""A priori, no change is twice as likely as one."""
+"""Prior log-odds of no change against a change."""
 Z_THRESHOLD = 2.0
-"""A change of fewer standard deviations is not significant."""
+"""Standard deviations below which a change is not significant."""
 INTERCEPT_PENALTIES = (1.0, 4.0, 16.0, float("inf"))
-r"""Penalties :math:`\nu` on a source's intercepts to choose from; infinity leaves none."""
+r"""Penalties :math:`\nu` on a source's intercepts to choose from; infinity means no intercepts."""
 
 
 class CalibrationPrior(NamedTuple):
@@ -58,10 +58,10 @@ class CalibrationPrior(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """A slope and an intercept per class, which add up to zero, and their uncertainty.
+    """A slope and an intercept per class, which add up to zero, and their covariance.
 
-    The covariance is of the log slope, then of the intercepts; ``probability_of_change`` is that
-    of any change, and ``log_evidence`` the log marginal probability of the labels.
+    The covariance is of the log slope and the intercepts, in this order; ``probability_of_change``
+    is the posterior probability of any change, ``log_evidence`` the log marginal likelihood.
     """
 
     slope: float
@@ -89,12 +89,12 @@ class Calibration(NamedTuple):
 
 
 def as_log_proba(probabilities: Doubles) -> Doubles:
-    """Take logs of probabilities, none below 1e-12."""
+    """Give log probabilities, clipped at 1e-12."""
     found = np.asarray(probabilities, dtype=np.float64)
     if not np.isfinite(found).all():
         raise ValueError(
-            "The estimator's probabilities are not all numbers, which happens where its columns "
-            "are too large for it. Scale them first, for instance with StandardScaler."
+            "The estimator's probabilities are not all finite; its features may be too large. "
+            "Scale them first, for instance with StandardScaler."
         )
     logs = np.log(np.clip(found, PROBABILITY_FLOOR, None))
     return np.asarray(log_softmax(logs, axis=1))
@@ -111,7 +111,7 @@ def fit_calibration(
     .. math:: -\sum_m w_m \log \mathrm{softmax}(b \log p_m + a)_{y_m} +
         \frac{(\log b)^2}{2 \sigma_b^2} + \frac{\|a\|^2}{2 \sigma_a^2}
 
-    The covariance is that of the normal distribution with the same mode and Fisher information.
+    The covariance is that of Laplace's approximation with the Fisher information.
     """
     each, n_classes = np.arange(len(labels)), log_proba.shape[1]
     if n_classes == 1:
@@ -125,9 +125,10 @@ def fit_calibration(
         residual = np.exp(log_p)
         residual[each, labels] -= 1
         residual *= weights[:, None]
-        slope = np.append((residual * stretched).sum(), residual.sum(axis=0)) + precision * values
+        gradient = np.append((residual * stretched).sum(), residual.sum(axis=0))
+        gradient += precision * values
         value = -weights @ log_p[each, labels] + 0.5 * precision @ values**2
-        return float(value), slope
+        return float(value), gradient
 
     best = minimize(loss, np.zeros(n_classes + 1), jac=True, method="L-BFGS-B").x
     covariance = np.linalg.inv(_fisher_information(log_proba, weights, best) + np.diag(precision))
@@ -135,7 +136,7 @@ def fit_calibration(
     log_volume = 0.5 * (np.linalg.slogdet(covariance)[1] + np.log(precision).sum())
     evidence = float(log_volume - loss(best)[0])
     log_odds = evidence + loss(np.zeros(n_classes + 1))[0] - PRIOR_LOG_ODDS_UNCHANGED
-    # no row can tell what all intercepts have in common
+    # the common level of the intercepts is not identified
     centre = np.eye(n_classes + 1)
     centre[1:, 1:] -= 1 / n_classes
     centred = np.asarray(centre @ covariance @ centre.T)
@@ -167,29 +168,30 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba``. A ``FrozenEstimator`` is taken as it is; any other is fitted, and
+        With ``predict_proba``. A ``FrozenEstimator`` is not fitted again; any other is fitted, and
         calibrated on its out-of-fold probabilities.
     cv : int, splitter or iterable, default=5
-        Folds of these.
+        Folds for the out-of-fold probabilities.
 
     Attributes
     ----------
     slope_ : float
-        What log probabilities are multiplied by; below 1 the model was overconfident.
+        Calibration slope, by which log probabilities are multiplied; below 1 the model was
+        overconfident.
     intercepts_ : ndarray of shape (n_classes,)
-        What is then added to each class's.
+        Calibration intercept of each class, added to the log probabilities.
     z_scores_ : ndarray of shape (n_classes + 1,)
         Log slope and intercepts, in standard deviations from no change.
     significant_ : bool
-        Whether one of them is two standard deviations or more.
+        Whether one of them is at least two standard deviations from no change.
     estimator_ : classifier
         Fitted.
     classes_ : ndarray of shape (n_classes,)
         Classes, sorted.
     n_features_in_ : int
-        Number of features, if the estimator tells it.
+        Number of features, if the estimator has it.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, if the estimator tells them.
+        Names of the columns, if the estimator has them.
 
     Notes
     -----
@@ -198,8 +200,8 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
     .. math:: \sum_m w_m \log \mathrm{softmax}(b \log p_m + a)_{y_m} -
         \frac{(\log b)^2}{2 \cdot 0.4^2} - \frac{\|a\|^2}{2},
 
-    shrunk towards no change by the posterior probability of a change. So few rows change little,
-    and a class that they do not have keeps a probability.
+    shrunk towards no change by the posterior probability of a change. Few rows change little, and
+    a class without rows keeps a positive probability.
 
     Examples
     --------
@@ -207,7 +209,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from ensemblage.sources import RecalibratedClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> RecalibratedClassifier(GaussianNB()).fit(X, y).slope_ < 0.5     # much too sure
+    >>> RecalibratedClassifier(GaussianNB()).fit(X, y).slope_ < 0.5     # overconfident
     True
     """
 
@@ -228,7 +230,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows; whatever the estimator takes.
+            Rows, as the estimator takes them.
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -256,8 +258,8 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
         unknown = sorted({str(each) for each in labels.tolist() if each not in position})
         if unknown:
             raise ValueError(
-                f"y holds classes that the model does not know: {listing(unknown)}. It knows: "
-                f"{listing(map(str, self.classes_.tolist()))}."
+                f"y holds classes that are not among the model's classes_: {listing(unknown)}. "
+                f"Expected some of {listing(map(str, self.classes_.tolist()))}."
             )
         codes = np.array([position[each] for each in labels.tolist()], dtype=np.intp)
         found = fit_calibration(as_log_proba(proba), codes, weights).shrunken()
@@ -274,7 +276,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
         name = fit_parameter(self.estimator, "sample_weight") if weights is not None else None
         if weights is not None and name is None:
             raise TypeError(
-                f"{type(self.estimator).__name__} takes no sample_weight: leave it out, or take "
+                f"{type(self.estimator).__name__} does not support sample_weight: omit it, or use "
                 "another estimator."
             )
         params: dict[Any, Any] = {} if name is None else {name: weights}
@@ -286,7 +288,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
             rarest = int(np.unique(labels, return_counts=True)[1].min())
             folds = make_folds(labels, max(2, min(int(self.cv), rarest)), 0)
         with warnings.catch_warnings():
-            # a class of one row is unknown where that row is held out, and keeps a probability
+            # a class of one row is not in training in its own fold, and has probability zero there
             warnings.filterwarnings("ignore", message="Number of classes in training fold")
             proba = cross_val_predict(
                 self.estimator, X, labels, cv=folds, method="predict_proba", params=params
@@ -345,19 +347,19 @@ def recalibrate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Recali
     Parameters
     ----------
     model : classifier
-        Fitted elsewhere, with ``predict_proba``; it stays as it is.
+        Fitted at other sources, with ``predict_proba``; it is not changed.
     X : array-like of shape (n_samples, n_features)
         Rows of the source.
     y : array-like of shape (n_samples,)
-        Their classes, among the model's.
+        Their classes, from the model's ``classes_``.
     sample_weight : array-like of shape (n_samples,), default=None
         Row weights.
 
     Returns
     -------
     RecalibratedClassifier
-        The model with a slope and an intercept per class, both shrunk towards no change; it warns
-        if no change is significant.
+        The model with a slope and an intercept per class, both shrunk towards no change. A
+        warning is given if no change is significant.
 
     Examples
     --------
@@ -367,7 +369,7 @@ def recalibrate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Recali
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 1))
     >>> model = LogisticRegression().fit(X, X[:, 0] + rng.logistic(size=500) > 0)
-    >>> site = X[:50]                       # here far more rows are positive
+    >>> site = X[:50]                       # a site with far more positive rows
     >>> adapted = recalibrate(model, site, site[:, 0] + rng.logistic(size=50) > -2)
     >>> adapted.intercepts_.round(1)
     array([-0.7,  0.7])
@@ -377,8 +379,8 @@ def recalibrate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Recali
     adapted.fit(X, y, sample_weight)
     if not adapted.significant_:
         warn_user(
-            f"{num_samples(X)} labelled rows do not tell the site from what the model expects; "
-            "its probabilities are hardly changed.",
+            f"{num_samples(X)} labelled rows show no significant miscalibration; the model's "
+            "probabilities are hardly changed.",
         )
     return adapted
 
@@ -408,9 +410,9 @@ def fit_intercepts(
         residual = np.exp(log_p)
         residual[each, y] -= 1
         residual *= weights[:, None]
-        slope = np.stack([np.bincount(sources, column, n_sources) for column in residual.T], axis=1)
+        sums = [np.bincount(sources, column, n_sources) for column in residual.T]
         value = -weights @ log_p[each, y] + penalty * float(values @ values)
-        return float(value), (slope + 2 * penalty * intercepts).ravel()
+        return float(value), (np.stack(sums, axis=1) + 2 * penalty * intercepts).ravel()
 
     options: Any = {"ftol": 1e-14, "gtol": 1e-8}
     best = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options=options)
@@ -425,7 +427,7 @@ def choose_intercept_penalty(
     n_sources: int,
     folds: Sequence[Fold],
 ) -> float:
-    """Take the penalty with the least log loss on test rows; of equals the largest."""
+    """Choose the penalty with the lowest out-of-fold log loss; of ties the largest."""
 
     def fold_loss(fold: Fold, penalty: float) -> float:
         train, test = fold

@@ -1,4 +1,4 @@
-"""Errors and calibration of each source, drawn."""
+"""Forest plot of the sources' errors and their calibration curves."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ DARK = "0.25"
 LIGHT = "0.7"
 WARNING = "tab:red"
 ROW_INCHES = 0.28
-"""Height of a source in the forest plot."""
+"""Height of one source in the forest plot."""
 NAME_POSITIONS = (0.3, 0.6, 0.45, 0.75)
-"""Probabilities at which the lines furthest from the diagonal are labelled."""
+"""Probabilities at which the curves furthest from the diagonal are labelled."""
 
 
 @set_module("ensemblage.sources")
 class SourceAuditDisplay:
-    """A forest plot of the sources' errors, and their calibration curves.
+    """Forest plot of the sources' errors, and their calibration curves.
 
     Parameters
     ----------
@@ -31,20 +31,20 @@ class SourceAuditDisplay:
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes
-        The two, side by side.
+        Forest plot and calibration curves.
     figure_ : matplotlib Figure
-        Their figure.
+        The figure.
 
     See Also
     --------
-    source_audit : The audit.
+    source_audit : Validation at known sources and at new ones.
 
     Notes
     -----
-    Left: errors when left out, with 95 % limits in which small sources are shrunk towards the
-    others, and the error by cross-validation as a tick; lines are the expected error for a new
-    source and its upper 90 % prediction limit. Right: the rate to expect of each source where the
-    model, which has not seen it, predicts the probability below; on the diagonal it is calibrated.
+    Left: leave-source-out error (circle), its shrunken estimate with a 95 % confidence interval
+    (square, line) and the cross-validation error (tick). Vertical lines are the expected error at
+    a new source and its upper 90 % prediction limit. Right: calibration curve of each source by
+    its leave-source-out calibration slope and intercept; on the diagonal the model is calibrated.
 
     Examples
     --------
@@ -69,27 +69,27 @@ class SourceAuditDisplay:
         Parameters
         ----------
         estimator : classifier
-            With ``predict_proba``; not fitted.
+            Unfitted, with ``predict_proba``.
         X : array-like or dataframe of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
             Classes.
         sources : array-like of shape (n_samples,)
-            Where each row comes from.
+            Source of each row.
         axes : sequence of two matplotlib Axes, default=None
             Where to draw; a new figure if not given.
         **options : dict
-            For :func:`source_audit`.
+            Passed to :func:`source_audit`.
 
         Returns
         -------
         SourceAuditDisplay
-            Drawn.
+            With ``axes_`` and ``figure_`` set.
         """
         return cls(source_audit(estimator, X, y, sources, **options)).plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> SourceAuditDisplay:
-        """Draw.
+        """Draw both plots.
 
         Parameters
         ----------
@@ -112,40 +112,46 @@ class SourceAuditDisplay:
 
 
 def draw_source_errors(audit: SourceAudit, ax: Any) -> None:
-    """Draw the errors of all sources with their bounds, the worst on top."""
-    shown = sorted(audit.sources, key=lambda each: each.left_out_error)
-    ax.axvline(audit.new_error, color=LIGHT, zorder=0)
-    if audit.error_upper_90 < 1:
-        ax.axvline(audit.error_upper_90, color=LIGHT, linestyle="--", zorder=0)
+    """Draw the errors of all sources with confidence intervals, the largest on top."""
+    shown = sorted(audit.sources, key=lambda each: each.leave_source_out_error)
+    ax.axvline(audit.leave_source_out_error, color=LIGHT, zorder=0)
+    if audit.prediction_limit < 1:
+        ax.axvline(audit.prediction_limit, color=LIGHT, linestyle="--", zorder=0)
     for place, each in enumerate(shown):
         colour = _colour(each)
         ax.plot(
-            [each.shrunken_error_low, each.shrunken_error_high],
+            [each.shrunken_error_ci_low, each.shrunken_error_ci_high],
             [place, place],
             color=colour,
             zorder=1,
         )
         ax.plot(each.shrunken_error, place, "s", color=colour, markersize=5)
-        ax.plot(each.left_out_error, place, "o", markeredgecolor=colour, markerfacecolor="none")
-        ax.plot(each.error, place, "|", color=DARK, markersize=10)
+        ax.plot(
+            each.leave_source_out_error, place, "o", markeredgecolor=colour, markerfacecolor="none"
+        )
+        ax.plot(each.cv_error, place, "|", color=DARK, markersize=10)
     ax.set_yticks(range(len(shown)), [each.name for each in shown])
-    ax.set(xlabel="error when left out", xlim=(0, None))
-    ax.set_title(f"New source: {audit.new_error:.3f}; ordinary folds: {audit.error:.3f}")
+    ax.set(xlabel="leave-source-out error", xlim=(0, None))
+    ax.set_title(f"New source: {audit.leave_source_out_error:.3f}; CV: {audit.cv_error:.3f}")
 
 
 def draw_calibration_curves(audit: SourceAudit, ax: Any, ink: str = DARK) -> None:
-    """Draw the rate to expect of each source against what the model says.
+    """Draw the calibration curve of each source.
 
-    Those furthest off have their names in the corners, above or below all lines.
+    Those furthest from the diagonal are named in the corners, above or below all curves.
     """
     predicted = np.linspace(0.01, 0.99, 99)
     ax.plot([0, 1], [0, 1], color=LIGHT, zorder=0)
     for each in audit.sources:
         ax.plot(predicted, calibrated_rate(each, predicted), color=_colour(each, ink), linewidth=1)
-    furthest = sorted(audit.sources, key=lambda each: -abs(each.offset))
+    furthest = sorted(audit.sources, key=lambda each: -abs(each.calibration_intercept))
     named = list(zip(furthest, NAME_POSITIONS, strict=False))
-    above = sorted((pair for pair in named if pair[0].offset >= 0), key=lambda pair: -pair[1])
-    below = sorted((pair for pair in named if pair[0].offset < 0), key=lambda pair: pair[1])
+    above = sorted(
+        (pair for pair in named if pair[0].calibration_intercept >= 0), key=lambda pair: -pair[1]
+    )
+    below = sorted(
+        (pair for pair in named if pair[0].calibration_intercept < 0), key=lambda pair: pair[1]
+    )
     for place, side, first, step, pairs in (
         (0.04, "left", 0.93, -0.08, above), (0.96, "right", 0.04, 0.08, below)
     ):  # fmt: skip
@@ -156,13 +162,13 @@ def draw_calibration_curves(audit: SourceAudit, ax: Any, ink: str = DARK) -> Non
                 (place, first + k * step), ha=side, fontsize="small", color=colour,
                 arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5},
             )  # fmt: skip
-    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=f"what the model says of {audit.reference_class!s}")
-    ax.set(ylabel="rate to expect there", title="Calibration when left out")
+    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=f"predicted risk of {audit.reference_class!s}")
+    ax.set(ylabel="expected rate", title="Leave-source-out calibration")
 
 
 def calibrated_rate(source: AuditedSource, predicted: Any) -> Any:
-    """Rate of the class in a source where the model says a probability (two classes)."""
-    return expit(source.slope * logit(predicted) + source.offset)
+    """Give the expected rate of the class in a source at a predicted probability (two classes)."""
+    return expit(source.calibration_slope * logit(predicted) + source.calibration_intercept)
 
 
 def _colour(source: AuditedSource, ink: str = DARK) -> str:

@@ -62,14 +62,14 @@ deviation_penalty : float or "auto", default="auto"
     Penalty on the sources' deviations from them; infinity leaves these out, so that sources
     differ in their intercepts only.
 cv : int, splitter or iterable, default=5
-    Folds by which ``"auto"`` chooses; a number of them keeps the shares of sources and classes,
-    on at most 20,000 rows. A splitter gets the sources as its groups.
+    Folds by which ``"auto"`` chooses. An integer makes folds stratified by source and class, of at
+    most 20,000 rows. A splitter gets the sources as its groups.
 random_state : int, RandomState instance or None, default=None
     For the folds.
 sources_ : ndarray of shape (n_sources,)
     Names of the sources, sorted.
 common_penalty_, deviation_penalty_ : float
-    Penalties in use.
+    Penalties used.
 n_features_in_ : int
     Number of columns seen in ``fit``.
 feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -79,7 +79,7 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 
 @set_module("ensemblage.sources")
 class Deviation(NamedTuple):
-    """How much a source's coefficient differs from the common one, with 95 % limits."""
+    """Difference of a source's coefficient from the common one, with 95 % confidence limits."""
 
     source: Any
     column: str
@@ -90,14 +90,14 @@ class Deviation(NamedTuple):
 
 
 def _moments(columns: Doubles, weights: Doubles) -> tuple[Doubles, Doubles]:
-    """Mean and standard deviation of each column; one for a constant column."""
+    """Mean and standard deviation of each column; the latter is one for a constant column."""
     mean = np.average(columns, axis=0, weights=weights)
     sd = np.sqrt(np.average((columns - mean) ** 2, axis=0, weights=weights))
     return mean, np.where(sd > 1e-12 * (np.abs(mean) + 1e-300), sd, 1.0)
 
 
 class BasePartialPooling(DocLinkMixin):
-    """Validation, search of the penalties, coefficients in the columns' units; both targets."""
+    """Shared by classifier and regressor: validation, penalties, units of the coefficients."""
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sources": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"sources": True}
@@ -135,7 +135,7 @@ class BasePartialPooling(DocLinkMixin):
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights.
         sources : array-like of shape (n_samples,)
-            Where each row comes from. If not given, all rows count as one source.
+            Source of each row. If not given, all rows count as one source.
 
         Returns
         -------
@@ -187,7 +187,7 @@ class BasePartialPooling(DocLinkMixin):
         return search_penalties(self._cv_loss(data, folds), data.n_sources, *grids)
 
     def _read_target(self, y: Any, weights: Doubles) -> tuple[NDArray[Any], float, float]:
-        """Give what is fitted, and the mean and scale that it was standardised by."""
+        """Give the encoded target, and the mean and scale by which it was standardised."""
         raise NotImplementedError  # look: ok
 
     def _cv_loss(self, data: PoolingData, folds: list[Fold]) -> Callable[[Penalties], float]:
@@ -203,7 +203,7 @@ class BasePartialPooling(DocLinkMixin):
         raise NotImplementedError  # look: ok
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, sources: Any = None) -> float:
-        """Accuracy of a classifier, share of explained variance (R²) of a regressor.
+        """Accuracy of a classifier, coefficient of determination (R²) of a regressor.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class BasePartialPooling(DocLinkMixin):
         Returns
         -------
         float
-            1 at best.
+            1.0 is the best score.
         """
         measure = accuracy_score if self._is_classification else r2_score
         return float(measure(y, self.predict(X, sources), sample_weight=sample_weight))
@@ -236,8 +236,8 @@ class BasePartialPooling(DocLinkMixin):
         -------
         list of Deviation
             The most significant first. Each is a named tuple of ``source``, ``column`` (its name,
-            or ``x`` and its number), ``label`` (the class whose log odds the coefficient raises;
-            None for a numeric target), ``value`` (the difference, in log odds or in units of the
+            or ``x`` and its number), ``label`` (the class whose log-odds the coefficient raises;
+            None for a numeric target), ``value`` (the difference, in log-odds or in units of the
             target, per unit of the column) and its 95 % confidence limits ``low`` and ``high``.
         """
         check_is_fitted(self)
@@ -280,15 +280,15 @@ class PartialPoolingClassifier(BasePartialPooling, ClassifierMixin, BaseEstimato
     r"""Logistic regression whose coefficients are partially pooled over sources.
 
     Between one model for all sources and one model per source: every source has coefficients of
-    its own, shrunk towards common ones as far as cross-validation says that it helps.
+    its own, shrunk towards common ones. The shrinkage is chosen by cross-validation.
 
     Parameters
     ----------
     {common_penalty, deviation_penalty, cv}
     tol : float, default=1e-5
-        Stop when no slope is larger than this, per row.
+        Stop when no entry of the gradient per row is larger than this.
     max_iter : int, default=500
-        Iterations at most.
+        Maximum number of iterations.
     {random_state}
 
     Attributes
@@ -300,7 +300,7 @@ class PartialPoolingClassifier(BasePartialPooling, ClassifierMixin, BaseEstimato
     intercept_ : ndarray of shape (n_sources, n_logits)
         Each source's intercepts.
     common_coef_ : ndarray of shape (n_logits, n_features)
-        Mean over the sources, used for rows whose source is not known.
+        Mean over the sources, used for rows of unknown source.
     common_intercept_ : ndarray of shape (n_logits,)
         Mean over the sources.
     deviation_sd_ : ndarray of shape (n_sources, n_logits, n_features)
@@ -314,7 +314,7 @@ class PartialPoolingClassifier(BasePartialPooling, ClassifierMixin, BaseEstimato
 
     See Also
     --------
-    SourceStrata : Strata of sources, where the source is not known at prediction.
+    SourceStrata : Strata of sources, for an unknown source at prediction.
 
     Notes
     -----
@@ -395,15 +395,14 @@ class PartialPoolingClassifier(BasePartialPooling, ClassifierMixin, BaseEstimato
         return found.coefs, found.mean, _logistic_deviation_sd(data, found.coefs, penalties)
 
     def decision_function(self, X: Any, sources: Any = None) -> Doubles:
-        """Log odds; for more than two classes, one unnormalised log probability per class.
+        """Log-odds; for more than two classes, one unnormalised log probability per class.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
         sources : array-like of shape (n_samples,), default=None
-            Where each row comes from; a row whose source is missing or new gets the mean
-            coefficients.
+            Source of each row; a row of missing or new source gets the mean coefficients.
 
         Returns
         -------
@@ -466,7 +465,7 @@ class PartialPoolingClassifier(BasePartialPooling, ClassifierMixin, BaseEstimato
 
 
 def _logistic_deviation_sd(data: PoolingData, coefs: Doubles, penalties: Penalties) -> Doubles:
-    """Give deviations' standard deviations by the curvature of the loss, all else fixed."""
+    """Give standard deviations of the deviations by the curvature of the loss, all else fixed."""
     n_sources, n_logits, width = coefs.shape
     out = np.zeros((n_sources, n_logits, width - 1))
     if not np.isfinite(penalties.deviation):
@@ -491,7 +490,7 @@ class PartialPoolingRegressor(BasePartialPooling, RegressorMixin, BaseEstimator)
     r"""Linear regression whose coefficients are partially pooled over sources.
 
     Between one model for all sources and one model per source: every source has coefficients of
-    its own, shrunk towards common ones as far as cross-validation says that it helps.
+    its own, shrunk towards common ones. The shrinkage is chosen by cross-validation.
 
     Parameters
     ----------
@@ -505,7 +504,7 @@ class PartialPoolingRegressor(BasePartialPooling, RegressorMixin, BaseEstimator)
     intercept_ : ndarray of shape (n_sources,)
         Each source's intercept.
     common_coef_ : ndarray of shape (n_features,)
-        Mean over the sources, used for rows whose source is not known.
+        Mean over the sources, used for rows of unknown source.
     common_intercept_ : float
         Mean over the sources.
     deviation_sd_ : ndarray of shape (n_sources, n_features)
@@ -516,8 +515,8 @@ class PartialPoolingRegressor(BasePartialPooling, RegressorMixin, BaseEstimator)
 
     See Also
     --------
-    PartialPoolingClassifier : The same for classes.
-    StrataEnsembleRegressor : Strata of sources, where the source is not known at prediction.
+    PartialPoolingClassifier : The same for classification.
+    StrataEnsembleRegressor : Strata of sources, for an unknown source at prediction.
 
     Notes
     -----
@@ -583,8 +582,7 @@ class PartialPoolingRegressor(BasePartialPooling, RegressorMixin, BaseEstimator)
         X : array-like of shape (n_samples, n_features)
             Rows.
         sources : array-like of shape (n_samples,), default=None
-            Where each row comes from; a row whose source is missing or new gets the mean
-            coefficients.
+            Source of each row; a row of missing or new source gets the mean coefficients.
 
         Returns
         -------

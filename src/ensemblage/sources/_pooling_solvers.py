@@ -17,7 +17,7 @@ from ensemblage.sources._source_codes import class_source_pairs
 Doubles = NDArray[np.float64]
 
 CURVATURE = 0.25
-"""Upper bound on the curvature of a row's logistic loss, for steps of about equal length."""
+"""Upper bound on the curvature of a row's logistic loss, to scale the coefficients."""
 INTERCEPT_PENALTY = 1.0
 """On the deviation of a source's intercept: its prior variance is one."""
 INF = float("inf")
@@ -26,9 +26,9 @@ COMMON_GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, INF)
 DEVIATION_GRID = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, INF)
 """Penalties on deviations to choose from."""
 SEARCH_TOL = 1e-3
-"""Largest slope per unit of weight in the search."""
+"""Largest gradient entry per unit of weight in the search."""
 MAX_SEARCH_ROWS = 20_000
-"""Penalties say how coefficients vary, whatever the number of rows: so many are enough."""
+"""Rows of the search; penalties describe coefficients, and do not depend on their number."""
 MAX_ROUNDS = 4
 """Rounds of the coordinate search."""
 
@@ -52,12 +52,11 @@ class SourceRows(NamedTuple):
 
 # sums may be taken in any order, so that a row's product with the coefficients is a few wide steps
 @compiled(fastmath={"reassoc", "nsz", "contract"})
-def add_source_losses(data: SourceRows, coefs: Doubles, slopes: Doubles) -> float:
+def add_source_losses(data: SourceRows, coefs: Doubles, gradient: Doubles) -> float:
     r"""Add up :math:`-w_m \log p(y_m \mid x_m)`, each row under its own source's coefficients.
 
-    ``coefs`` and ``slopes`` have shape (n_sources, n_logits, n_features + 1); slopes are added to
-    what is there. With one logit it is that of class 1 against class 0, otherwise there is one
-    for each class.
+    ``coefs`` and ``gradient`` have shape (n_sources, n_logits, n_features + 1); the gradient is
+    added in place. One logit is that of class 1 against class 0, otherwise each class has one.
     """
     n_logits, width = coefs.shape[1], coefs.shape[2]
     z = np.empty(n_logits)
@@ -80,16 +79,16 @@ def add_source_losses(data: SourceRows, coefs: Doubles, slopes: Doubles) -> floa
             total += weight * (np.log(sum_exp) + top - true)
             for k in range(n_logits):
                 hit = label == k if n_logits > 1 else label == 1
-                gap = weight * (z[k] / sum_exp - (1.0 if hit else 0.0))
+                residual = weight * (z[k] / sum_exp - (1.0 if hit else 0.0))
                 for j in range(width):
-                    slopes[s, k, j] += gap * data.rows[m, j]
+                    gradient[s, k, j] += residual * data.rows[m, j]
     return total
 
 
 class Penalties(NamedTuple):
     r"""On common coefficients, :math:`\lambda_0`, and on deviations, :math:`\lambda_1`.
 
-    Infinity leaves them out.
+    Infinity sets them to zero.
     """
 
     common: float
@@ -108,17 +107,17 @@ class PooledCoefs(NamedTuple):
 
     @property
     def coefs(self) -> Doubles:
-        """What is used for the rows of each source."""
+        """Coefficients of each source."""
         return self.common + self.deviations
 
     @property
     def mean(self) -> Doubles:
-        """The mean over the sources; used where the source is not known."""
+        """Mean over the sources, used for an unknown source."""
         return np.asarray(self.common + self.deviations.mean(axis=0))
 
 
 class GramStatistics(NamedTuple):
-    """All that squared errors need to know of the rows of each source.
+    """Sufficient statistics of the squared error, by source.
 
     ``grams`` are :math:`X^T W X`, of shape (n_sources, width, width), ``moments`` :math:`X^T W y`,
     (n_sources, width), ``squares`` :math:`y^T W y` and ``weights`` the rows' weights, (n_sources,).
@@ -151,7 +150,7 @@ class PoolingData(NamedTuple):
         return SourceRows(rows, self.y[order], self.weights[order], starts.astype(np.int64))
 
     def grams(self, chosen: NDArray[np.intp]) -> GramStatistics:
-        """Add up the products of some rows, by source."""
+        """Compute the statistics of some rows."""
         rows, y, weights = self.rows[chosen], self.y[chosen], self.weights[chosen]
         sources, width = self.sources[chosen], self.rows.shape[1]
         grams, moments = np.zeros((self.n_sources, width, width)), np.zeros((self.n_sources, width))
@@ -239,7 +238,7 @@ def fit_logistic(
     .. math:: -\sum_m w_m \log p(y_m \mid x_m; B + D_{s(m)}) + \tfrac{\lambda_0}{2} \|B\|^2 +
         \tfrac{\lambda_1}{2} \sum_s \|D_s\|^2 + \tfrac12 \sum_s \|d_s\|^2
 
-    with deviations d of the intercepts; ``tol`` bounds the slope per unit of weight.
+    with deviations d of the intercepts; ``tol`` bounds the gradient per unit of weight.
     """
     common = np.full_like(start.common, penalties.common)
     common[:, -1] = 0.0
@@ -259,10 +258,11 @@ def fit_logistic(
 
     def loss(values: Doubles) -> tuple[float, Doubles]:
         found = unpack(values)
-        slopes = np.zeros_like(found.deviations)
-        total = add_source_losses(data, found.coefs, slopes)
-        slope = np.concatenate([slopes.sum(axis=0).ravel(), slopes.ravel()]) + penalty * full
-        return total + 0.5 * float(penalty @ full**2), (slope * scale)[free]
+        by_source = np.zeros_like(found.deviations)
+        total = add_source_losses(data, found.coefs, by_source)
+        gradient = np.concatenate([by_source.sum(axis=0).ravel(), by_source.ravel()])
+        gradient += penalty * full
+        return total + 0.5 * float(penalty @ full**2), (gradient * scale)[free]
 
     first = np.concatenate([part.ravel() for part in start])[free] / scale[free]
     options: Any = {"maxiter": max_iter, "gtol": tol * np.sqrt(data.weights.sum()), "ftol": 1e-12}
@@ -272,7 +272,7 @@ def fit_logistic(
 
 
 def _effective_weights(data: SourceRows, start: PooledCoefs) -> Doubles:
-    """Weight of the rows that each coefficient is used for; at least that of one mean row."""
+    """Total weight of the rows of each coefficient; at least that of one mean row."""
     weights = np.array([data.weights[a:b].sum() for a, b in pairwise(data.starts)])
     least = data.weights.mean()
     common = np.full(start.common.size, weights.sum())
@@ -291,7 +291,7 @@ def logistic_cv_loss(
 ) -> Callable[[Penalties], float]:
     """Give the log loss on test rows as a function of the penalties.
 
-    Each fit starts where the last one ended: the order of calls is part of the figures.
+    Fits are warm-started from the previous call, so that results depend on the order of calls.
     """
     parts = [
         tuple(data.by_source(side) for side in fold)
@@ -318,9 +318,9 @@ def search_penalties(
     common_grid: Sequence[float] = COMMON_GRID,
     deviation_grid: Sequence[float] = DEVIATION_GRID,
 ) -> Penalties:
-    """Coordinate search from two ends: sources differ in their intercepts only, or in all.
+    """Coordinate search from two starts: sources differ in intercepts only, or in all.
 
-    Of equally good penalties the largest are taken.
+    Of equally good penalties the largest are chosen.
     """
     loss = cache(loss)
 
@@ -336,7 +336,7 @@ def search_penalties(
                 break
         return found
 
-    if n_sources == 1:  # deviations would be a second name for the same coefficients
+    if n_sources == 1:  # deviations are not identified
         return best(Penalties(each, INF) for each in common_grid)
     together = best(Penalties(each, deviation_grid[-1]) for each in common_grid)
     apart = best(Penalties(common_grid[-1], each) for each in deviation_grid)
@@ -346,7 +346,7 @@ def search_penalties(
 def search_folds(
     labels: NDArray[np.int64], sources: NDArray[np.int64], n_folds: int, rng: np.random.Generator
 ) -> list[Fold]:
-    """Deal rows so that sources and classes keep their shares; of many, only some."""
+    """Make folds stratified by source and class, of a sample if there are many rows."""
     chosen, pairs = np.arange(len(labels)), class_source_pairs(sources, labels)
     if len(chosen) > MAX_SEARCH_ROWS:
         chosen = deal_folds(pairs, -(-len(chosen) // MAX_SEARCH_ROWS), rng)[0].test

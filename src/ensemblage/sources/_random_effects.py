@@ -13,15 +13,15 @@ from scipy.stats import t as student
 Doubles = NDArray[np.float64]
 
 UPPER_975 = 0.975
-"""Quantile of the upper limit: both limits hold with a probability of 95 %."""
+"""Quantile of the upper limit of a 95 % interval."""
 N_TAUS = 100
-"""Standard deviations between sources on the grid."""
+"""Between-source standard deviations on the grid."""
 EXTRA_DEGREES = 8
 """Degrees of freedom beyond the number of sources, for skewed estimates."""
 
 
 class Shrunk(NamedTuple):
-    """Shrunken estimates with 95 % limits, (n_sources,) each."""
+    """Shrunken estimates with 95 % confidence limits, (n_sources,) each."""
 
     values: Doubles
     low: Doubles
@@ -35,8 +35,8 @@ def shrink(estimates: Doubles, variances: Doubles, *, skewed: bool = False) -> S
     :math:`\tau`. Given :math:`\tau`, all is normal: a source has mean
     :math:`(1 - B) x + B \hat\mu` and variance :math:`(1 - B) v + B^2 / \sum_s w_s`, with
     :math:`w = 1 / (v + \tau^2)` and :math:`B = v w`. Over :math:`\tau` it is averaged on a grid.
-    An estimate of infinite variance gets what the others say. Limits of estimates that are skewed
-    when rows are few are wider, by Student's t (`studies/study_audit.py`).
+    An estimate of infinite variance becomes that of the other sources. Limits of estimates that
+    are skewed in small samples are wider, by Student's t (`studies/study_audit.py`).
     """
     known = np.isfinite(variances)
     x, v = np.where(known, estimates, 0.0), np.where(known, variances, 1e12)
@@ -59,10 +59,10 @@ def shrink(estimates: Doubles, variances: Doubles, *, skewed: bool = False) -> S
 
 
 def shrink_shares(hits: Doubles, n_rows: Doubles) -> Shrunk:
-    """Shrink shares of rows, on the scale of angles, where variances are known.
+    """Shrink proportions on the arcsine scale, where variances are known.
 
-    A share h of n rows has the angle arcsin(sqrt((h + 3/8) / (n + 3/4))), whose variance is
-    1 / (4 n + 2) whatever the share (Anscombe, 1948).
+    With h hits in n rows the angle is arcsin(sqrt((h + 3/8) / (n + 3/4))), whose variance is
+    1 / (4 n + 2) for any proportion (Anscombe, 1948).
     """
     angles = np.arcsin(np.sqrt((hits + 0.375) / (n_rows + 0.75)))
     found = shrink(angles, 1 / (4 * n_rows + 2), skewed=True)
@@ -70,9 +70,9 @@ def shrink_shares(hits: Doubles, n_rows: Doubles) -> Shrunk:
 
 
 def mean_limits(values: Doubles) -> tuple[float, float]:
-    """Give 95 % confidence limits of the mean over sources such as these, by Student's t.
+    """Give 95 % confidence limits of the mean over sources, by Student's t.
 
-    Models without one source share the others, so that n sources tell no more than n - 1.
+    Leave-source-out models share most of their rows, so that n sources count as n - 1.
     """
     n = len(values)
     half = float(student.ppf(UPPER_975, n - 1) * values.std(ddof=1) / np.sqrt(n - 1))
@@ -80,7 +80,7 @@ def mean_limits(values: Doubles) -> tuple[float, float]:
 
 
 def upper_prediction_limit(values: Doubles, probability: float) -> float:
-    """Limit below which a new source's value lies with a probability."""
+    """Upper prediction limit of one new source's value, at a probability."""
     n = len(values)
     half = student.ppf(probability, n - 1) * values.std(ddof=1) * np.sqrt(1 + 1 / n)
     return float(values.mean() + half)

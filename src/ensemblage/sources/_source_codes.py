@@ -28,7 +28,7 @@ def encode_sources(
     if missing.all() or (missing.any() and not allow_missing):
         raise ValueError(
             f"sources is missing for {missing.sum()} of {len(missing)} rows: give these a source "
-            "of their own, or leave them out."
+            "of their own, or drop them."
         )
     known = column[~missing]
     try:
@@ -36,7 +36,7 @@ def encode_sources(
     except TypeError:
         kinds = sorted({type(each).__name__ for each in known.tolist()})
         raise TypeError(
-            f"sources mixes values of type {' and '.join(kinds)}: make them all text."
+            f"sources mixes values of type {' and '.join(kinds)}: convert them all to text."
         ) from None
     codes = np.full(len(column), UNKNOWN_SOURCE, dtype=np.int64)
     codes[~missing] = known_codes
@@ -60,9 +60,7 @@ def lookup_sources(sources: Any, names: NDArray[Any], n_rows: int) -> Integers:
 def _one_per_row(sources: Any) -> NDArray[Any]:
     shape = np.shape(sources)
     if len(shape) != 1 and not (len(shape) == 2 and shape[1] == 1):
-        raise ValueError(
-            f"sources must tell of each row where it comes from, in one column; got shape {shape}."
-        )
+        raise ValueError(f"sources must have one entry per row, in one column; got shape {shape}.")
     return np.asarray(column_or_1d(sources))
 
 
@@ -72,23 +70,23 @@ def _is_missing(value: Any) -> bool:
 
 
 def split_source_column(X: Any, sources: Any) -> tuple[Any, Any]:
-    """Give rows and sources; where ``sources`` names a column of a frame, it is taken out."""
+    """Give rows and sources; a column of a frame named by ``sources`` is removed from it."""
     if not isinstance(sources, str):
         return X, sources
     columns = _columns(X)
     if sources not in columns:
         raise ValueError(
-            f"sources={sources!r} is no column of X.{suggestion(sources, columns)} Give the name "
-            "of a column of a frame, or one source per row."
+            f"sources={sources!r} is not a column of X.{suggestion(sources, columns)} Give a "
+            "column name of a frame, or one source per row."
         )
-    return _take_out(X, sources)
+    return _pop_column(X, sources)
 
 
 def split_fitted_column(X: Any, sources: Any, column: str | None) -> tuple[Any, Any]:
-    """Take out the column that held the sources in ``fit``; sources that are given go first."""
+    """Remove the source column of ``fit`` from a frame; sources that are given take precedence."""
     if column is None or isinstance(sources, str) or column not in _columns(X):
         return split_source_column(X, sources)
-    rest, found = _take_out(X, column)
+    rest, found = _pop_column(X, column)
     return rest, found if sources is None else sources
 
 
@@ -97,15 +95,15 @@ def _columns(X: Any) -> list[str]:
     return [str(each) for each in frame.columns] if isinstance(frame, nw.DataFrame) else []
 
 
-def _take_out(X: Any, column: str) -> tuple[Any, Any]:
+def _pop_column(X: Any, column: str) -> tuple[Any, Any]:
     frame = nw.from_native(X, eager_only=True)
     return frame.drop(column).to_native(), frame[column].to_numpy()
 
 
 def source_folds(codes: Integers, max_folds: int) -> list[Fold]:
-    """Leave each source out, or groups of them of about equal size; no folds of one source.
+    """Leave out each source, or groups of them of about equal size; one source has no folds.
 
-    Rows of unknown source are in every training part.
+    Rows of unknown source are in training in every fold.
     """
     counts = np.bincount(codes[codes >= 0])
     if len(counts) < 2:
@@ -121,19 +119,19 @@ def source_folds(codes: Integers, max_folds: int) -> list[Fold]:
 
 
 def balanced_folds(labels: Integers, codes: Integers, n_folds: int, seed: int) -> list[Fold]:
-    """Deal rows so that every fold has all sources and classes.
+    """Make folds stratified by source and class.
 
-    Pairs are numbered by source first; those of ``class_source_pairs`` are other folds.
+    Pairs are ordered by source first; those of ``class_source_pairs`` give other folds.
     """
     pairs = np.unique(codes * (labels.max() + 1) + labels, return_inverse=True)[1]
     return deal_folds(pairs, n_folds, np.random.default_rng(seed))
 
 
 def class_source_pairs(codes: Integers, labels: NDArray[Any]) -> NDArray[np.intp]:
-    """Give each row's pair of class and source a code, so that folds keep the shares of both.
+    """Give each row's pair of class and source a code, to stratify folds by both.
 
-    Pairs of one class follow each other: dealt in turn, a class that is rare in every source does
-    not end up in one fold.
+    Pairs of one class are adjacent, so that a class that is rare in every source is not confined
+    to one fold.
     """
     pairs = labels * (int(codes.max()) + 2) + codes
     return np.asarray(np.unique(pairs, return_inverse=True)[1])

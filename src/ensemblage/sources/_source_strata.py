@@ -1,4 +1,4 @@
-"""Strata that are the sources themselves."""
+"""One stratum per source."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ GATE_FOLDS = 5
 def merge_small(sources: NDArray[Any], min_rows: int) -> tuple[Indices, list[list[Any]]]:
     """Give each row's stratum, and each stratum's sources; small sources share the last.
 
-    If they are too few together, the next larger sources join them until they are not.
+    If these have too few rows together, the next larger sources are added.
     """
     names, codes, counts = np.unique(sources, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
@@ -67,16 +67,16 @@ def merge_small(sources: NDArray[Any], min_rows: int) -> tuple[Indices, list[lis
 class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMixin, BaseEstimator):
     """One stratum per known source, and a gate that predicts the source from the columns.
 
-    Where you know in training which hospital, sensor or site a row came from, pass it as
+    If the source of each row (hospital, sensor, site) is known in training, pass it as
     ``sources``: each source becomes a stratum, and a classifier predicts the source from the
-    columns, so that it need not be known at prediction. Where it is, an ensemble on these strata
+    columns, so that it may be unknown at prediction. If it is known, an ensemble on these strata
     gives the source's own member more weight than the gate does.
 
     Parameters
     ----------
     min_rows : int, default=20
-        Sources with fewer rows share one stratum; if these have fewer together, the smallest of
-        the other sources joins them, and so on.
+        Sources with fewer rows share one stratum; if they have too few rows together, the smallest
+        of the other sources is added, and so on.
     gate : classifier, default=None
         Predicts the source from the columns, with ``predict_proba``;
         :class:`ScaledLogisticRegression` if not given.
@@ -86,13 +86,13 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
     Attributes
     ----------
     memberships_ : ndarray of shape (n_samples, n_strata)
-        One for the row's own source, else zero.
+        One in the stratum of the row's source, else zero.
     stratum_names_ : list of str
         Name of each stratum; of merged sources the names, joined.
     sources_ : ndarray of shape (n_sources,)
         The sources, sorted.
     source_strata_ : ndarray of shape (n_sources,)
-        Index of the stratum that each is in.
+        Index of the stratum of each source.
     gate_ : classifier
         Fitted.
     out_of_fold_log_affinity_ : ndarray of shape (n_samples, n_strata)
@@ -104,12 +104,12 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
 
     See Also
     --------
-    HISS : Where sources are not known.
+    HISS : Strata of rows without known sources.
 
     Notes
     -----
-    If the source is known at prediction too, pass it to ``predict_proba`` of the ensemble; better
-    still is a pool that knows it (:class:`~ensemblage.pool.EnsemblageClassifier`), or
+    If the source is known at prediction too, pass it to ``predict_proba`` of the ensemble, or
+    better use a source-aware pool (:class:`~ensemblage.pool.EnsemblageClassifier`) or
     :class:`PartialPoolingClassifier`.
 
     Examples
@@ -148,7 +148,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         *,
         sources: Any = None,
     ) -> Self:
-        """Make a stratum of each source, and fit the gate.
+        """Make one stratum per source, and fit the gate.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights, for the gate.
         sources : array-like of shape (n_samples,)
-            Where each row comes from. If not given, all rows count as one source.
+            Source of each row. If not given, all rows count as one source.
 
         Returns
         -------
@@ -230,7 +230,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         Parameters
         ----------
         sources : array-like of shape (n_samples,)
-            Where each row comes from.
+            Source of each row.
         n_rows : int
             Number of rows.
 
@@ -254,7 +254,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         Returns
         -------
         ndarray of shape (n_samples, n_strata)
-            Finite: probabilities count as at least 1e-12.
+            Probabilities are clipped at 1e-12.
         """
         return np.log(np.maximum(np.asarray(self.transform(X)), PROBABILITY_FLOOR))
 
@@ -264,9 +264,12 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         expect_array(self, "memberships_", shape, low=0, high=1)
         expect_array(self, "out_of_fold_log_affinity_", shape, high=0)
         same = len(self.memberships_) == len(self.out_of_fold_log_affinity_)
-        expect(same, "memberships_ and out_of_fold_log_affinity_ are of other rows")
+        expect(same, "memberships_ and out_of_fold_log_affinity_ differ in their number of rows")
         gate = getattr(self.gate_, "classes_", np.zeros(1))
-        expect(len(gate) == len(self.stratum_names_), "gate_ is of other sources")
+        expect(
+            len(gate) == len(self.stratum_names_),
+            "gate_ and stratum_names_ differ in their number of strata",
+        )
         last = len(self.stratum_names_) - 1
         expect_array(self, "source_strata_", (len(self.sources_),), "integer", low=0, high=last)
 

@@ -1,4 +1,4 @@
-"""A method audited over sources."""
+"""Audit of a method over sources."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ensemblage.studies._methods import get_method, make_model
 
 @documented
 class AuditDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a model is worth on known sources and on new ones."""
+    """Validation of a model at known sources and at new ones."""
 
-    dataset: Annotated[str, Meta(description="Name of the data.")]
+    dataset: Annotated[str, Meta(description="Name of the dataset.")]
     method: Annotated[str, Meta(description="The method that was audited.")]
-    label: Annotated[str, Meta(description="What tables call it.")]
-    sentences: Annotated[tuple[str, ...], Meta(description="What matters, in plain words.")]
-    audit: Annotated[SourceAudit, Meta(description="All figures.")]
-    data: Annotated[DataSummary | None, Meta(description="What is in the data.")] = None
+    label: Annotated[str, Meta(description="Display name of the method.")]
+    sentences: Annotated[tuple[str, ...], Meta(description="Summary of the results.")]
+    audit: Annotated[SourceAudit, Meta(description="All estimates.")]
+    data: Annotated[DataSummary | None, Meta(description="Summary of the dataset.")] = None
 
 
 def audit(
@@ -34,20 +34,20 @@ def audit(
     n_jobs: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> AuditDocument:
-    """Audit a method that gives probabilities; it does not see the source."""
+    """Audit a method with probabilities; it is source-blind."""
     if not dataset.classes:
         raise ValueError(
-            f"An audit is of classes, and {dataset.target!r} holds numbers: `compare` with "
-            "`new_sources` tells what to expect on a new source, and its report draws what is "
-            "missed in each; or ask for classes by `task`."
+            f"An audit needs a classification target, and {dataset.target!r} is numeric. Use "
+            "`compare` with `new_sources` for leave-source-out validation of a regression; its "
+            "report has the residuals of each source. Or set `task` to classification."
         )
     chosen = get_method(method)
     if dataset.sources is None:
-        raise ValueError("An audit needs to know where rows come from: name it by `source_column`.")
+        raise ValueError("An audit needs the source of each row: set `source_column`.")
     model = make_model(method, dataset.columns, seed)
     if not hasattr(model, "predict_proba"):
         raise ValueError(
-            f"The method {method!r} gives no probabilities, which an audit needs: take logistic, "
+            f"The method {method!r} gives no probabilities, which an audit needs: use logistic, "
             "forest or boosting."
         )
     found = source_audit(

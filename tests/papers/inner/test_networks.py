@@ -80,7 +80,7 @@ def made_up(experiment, accuracy):
 
 def test_only_improving_settings_enter_the_papers_average():
     experiment = paper_experiment("inner-table1", scale="quick", datasets=["iris"])
-    scores = {"plain": 90.0, "nested": 89.0, "bagging": 95.0, "crowd": 96.0, "default": 91.0}
+    scores = {"plain": 90.0, "nested": 89.0, "bagging": 95.0, "pooled": 96.0, "default": 91.0}
     by_share = {0.3: 80.0, 0.7: 94.0}
     results = made_up(
         experiment,

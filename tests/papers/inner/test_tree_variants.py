@@ -4,14 +4,14 @@ import pytest
 from ensemblage.inner import TreeRows, draw_bootstraps
 from ensemblage.inner._tree_kernels import node_sums
 from ensemblage.papers.inner._tree_variants import (
-    CrowdLeavesRecipe,
-    CrowdSplitsRecipe,
-    CrowdStoppingRecipe,
-    LaplaceRecipe,
-    RampRecipe,
+    EnsembleLeavesSettings,
+    EnsembleSplitsSettings,
+    EnsembleStoppingSettings,
+    LaplaceSettings,
+    RampSettings,
     best_split,
     goes_left,
-    helps_most_views,
+    improves_most_views,
     rows_at_splits,
 )
 from inner.trees import grown, stump, targets
@@ -26,37 +26,37 @@ def rows():
     return TreeRows(X, targets((X[:, 1] > 0.3).astype(int), n_classes=2))
 
 
-def test_one_row_more_of_each_class(rows):
+def test_laplace_smoothing(rows):
     tree = stump([0.0])
-    means, weights = LaplaceRecipe(*GROWTH, 5, 0.0).means(tree, rows)
+    means, weights = LaplaceSettings(*GROWTH, 5, 0.0).means(tree, rows)
     counts = node_sums(tree, rows.X, rows.targets)
     np.testing.assert_allclose(means, (counts + 1) / (weights[:, None] + 2))
 
 
-def test_a_ramp_is_as_wide_everywhere(rows):
+def test_ramp_has_a_fixed_width_in_rank(rows):
     tree = stump([0.0])
-    soft = RampRecipe(*GROWTH, 5, 0.25).place_thresholds(tree, rows, 0)
+    soft = RampSettings(*GROWTH, 5, 0.25).place_thresholds(tree, rows, 0)
     below = [(rows.X[:, 0] <= threshold).sum() for threshold in soft.thresholds[0]]
     own = (rows.X[:, 0] <= 0).sum()
     assert below == [own - 20, own - 10, own, own + 10, own + 20]
 
 
 def test_means_of_bootstraps_are_near_the_plain_ones(rows):
-    recipe = CrowdLeavesRecipe(*GROWTH, 30, 0.0)
-    crowd, weights = recipe.means(stump([0.0]), rows)
-    plain, plain_weights = super(CrowdLeavesRecipe, recipe).means(stump([0.0]), rows)
+    settings = EnsembleLeavesSettings(*GROWTH, 30, 0.0)
+    averaged, weights = settings.means(stump([0.0]), rows)
+    plain, plain_weights = super(EnsembleLeavesSettings, settings).means(stump([0.0]), rows)
     assert weights.tolist() == plain_weights.tolist()
-    assert np.abs(crowd - plain).max() < 0.05
-    assert (crowd != plain).any()
+    assert np.abs(averaged - plain).max() < 0.05
+    assert (averaged != plain).any()
 
 
-def test_the_crowd_votes_for_what_helps_rows_that_it_has_not_drawn(rows):
+def test_views_keep_splits_that_lower_the_out_of_bag_loss(rows):
     counts = draw_bootstraps(200, range(15))
-    told = stump([0.3])._replace(feature=np.array([1, -1, -1]))
-    assert helps_most_views(told, 0, rows, counts)
-    assert not helps_most_views(stump([0.0]), 0, rows, counts)  # a column that says nothing
-    recipe = CrowdStoppingRecipe(*GROWTH, 15, 0.0)
-    assert recipe.grow(rows, 0)[1][0] == 1
+    informative = stump([0.3])._replace(feature=np.array([1, -1, -1]))
+    assert improves_most_views(informative, 0, rows, counts)
+    assert not improves_most_views(stump([0.0]), 0, rows, counts)  # an uninformative column
+    settings = EnsembleStoppingSettings(*GROWTH, 15, 0.0)
+    assert settings.grow(rows, 0)[1][0] == 1
 
 
 def test_full_views_split_as_cart_does(rows):
@@ -64,7 +64,7 @@ def test_full_views_split_as_cart_does(rows):
     split = best_split(rows, ones)
     tree, _, _ = grown(rows.X, rows.y, 2)
     assert (split.feature, split.cut) == (tree.feature[0], tree.thresholds[0, 0])
-    tree, _ = CrowdSplitsRecipe(*GROWTH, 9, 0.0).grow(rows, 0)
+    tree, _ = EnsembleSplitsSettings(*GROWTH, 9, 0.0).grow(rows, 0)
     assert tree.feature[0] == 1
     assert abs(tree.thresholds[0, 0] - 0.3) < 0.1
     assert best_split(rows.take(np.array([0])), draw_bootstraps(1, [0])).feature == -1
@@ -74,5 +74,5 @@ def test_rows_at_splits(rows):
     tree, _, found = grown(rows.X, rows.y, 4)
     sizes = {node: len(here) for node, here in rows_at_splits(tree, rows)}
     assert sizes == {t: found.n_node_samples[t] for t in np.flatnonzero(tree.left >= 0)}
-    gap = np.array([[np.nan, 0, 0]], dtype=np.float32)
-    assert goes_left(stump([0.0], missing_left=True), 0, gap).tolist() == [True]
+    missing = np.array([[np.nan, 0, 0]], dtype=np.float32)
+    assert goes_left(stump([0.0], missing_left=True), 0, missing).tolist() == [True]

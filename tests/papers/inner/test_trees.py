@@ -9,36 +9,36 @@ from ensemblage.inner import (
     pruned,
 )
 from ensemblage.papers import paper_experiment
-from ensemblage.papers.inner._tree_variants import LaplaceRecipe
+from ensemblage.papers.inner._tree_variants import LaplaceSettings
 from ensemblage.papers.inner._trees import (
-    CLASSES,
-    MOST_ROWS,
-    WITH_NUMBERS,
+    CLASSIFICATION_COLUMNS,
+    MAX_ROWS,
+    REGRESSION_COLUMNS,
     errors_by_alpha,
+    file_fingerprint,
     loss_sentence,
     matrix,
     predict_new,
-    set_print,
     tree_rows,
 )
 from ensemblage.studies import CellResult
 
 
-def test_words_become_zeros_and_ones_and_gaps_stay():
+def test_categories_are_one_hot_encoded_and_missing_values_stay():
     columns = [np.array([1.0, np.nan, 3.0]), np.array(["b", None, "a"], dtype=object)]
     X = matrix(columns, ["numeric", "categorical"])
     np.testing.assert_array_equal(X, [[1, 0, 1], [np.nan, 0, 0], [3, 1, 0]])
     assert X.dtype == np.float32
 
 
-def test_large_sets_are_drawn_from(shared):
+def test_large_datasets_are_sampled(shared):
     folder = str(shared / "data")
     rows = tree_rows("regression/kin8nm", folder, 0)
-    assert len(rows.X) == len(rows.y) == MOST_ROWS
+    assert len(rows.X) == len(rows.y) == MAX_ROWS
     assert rows.X.tolist() != tree_rows("regression/kin8nm", folder, 1).X.tolist()
-    assert len(set_print("regression/kin8nm", folder)) == 16
+    assert len(file_fingerprint("regression/kin8nm", folder)) == 16
     with pytest.raises(ValueError, match=r"no file regression/none\.csv"):
-        set_print("regression/none", folder)
+        file_fingerprint("regression/none", folder)
 
 
 def test_classes_are_codes():
@@ -52,8 +52,8 @@ def iris():
     return tree_rows("iris", None, 0)
 
 
-@pytest.mark.parametrize("method", CLASSES)
-def test_every_method_tells_probabilities(iris, method):
+@pytest.mark.parametrize("method", CLASSIFICATION_COLUMNS)
+def test_every_method_predicts_probabilities(iris, method):
     values, leaves = predict_new(method, iris, iris.X, 0)
     np.testing.assert_allclose(values.sum(axis=1), 1.0)
     assert (values.argmax(axis=1) == iris.y).mean() > 0.9
@@ -61,9 +61,9 @@ def test_every_method_tells_probabilities(iris, method):
     assert "-16" not in method or leaves <= 16
 
 
-@pytest.mark.parametrize("method", WITH_NUMBERS)
-def test_every_method_tells_numbers(iris, method):
-    lengths = iris._replace(targets=iris.targets._replace(numbers=iris.X[:, 3].astype(float)))
+@pytest.mark.parametrize("method", REGRESSION_COLUMNS)
+def test_every_method_predicts_a_numeric_target(iris, method):
+    lengths = iris._replace(targets=iris.targets._replace(values=iris.X[:, 3].astype(float)))
     lengths = lengths._replace(targets=lengths.targets._replace(n_classes=0))
     values, _ = predict_new(method, lengths, iris.X, 0)
     assert values.shape == (150, 1)
@@ -74,30 +74,30 @@ def test_every_method_tells_numbers(iris, method):
 def test_ours_are_the_estimators(iris, method, leaves):
     estimator = InnerTreeClassifier(max_leaf_nodes=leaves, random_state=5).fit(iris.X, iris.y)
     assert (predict_new(method, iris, iris.X, 5)[0] == estimator.predict_proba(iris.X)).all()
-    numbers = iris._replace(
-        targets=iris.targets._replace(numbers=iris.X[:, 3].astype(float), n_classes=0)
+    regression = iris._replace(
+        targets=iris.targets._replace(values=iris.X[:, 3].astype(float), n_classes=0)
     )
-    regressor = InnerTreeRegressor(max_leaf_nodes=leaves, random_state=5).fit(iris.X, numbers.y)
-    assert (predict_new(method, numbers, iris.X, 5)[0][:, 0] == regressor.predict(iris.X)).all()
+    regressor = InnerTreeRegressor(max_leaf_nodes=leaves, random_state=5).fit(iris.X, regression.y)
+    assert (predict_new(method, regression, iris.X, 5)[0][:, 0] == regressor.predict(iris.X)).all()
 
 
 def test_errors_are_those_of_trees_pruned_one_by_one(iris):
-    recipe = LaplaceRecipe("gini", None, 1, 1, 0.0)
+    settings = LaplaceSettings("gini", None, 1, 1, 0.0)
     train, test = iris.take(np.arange(0, 150, 2)), iris.take(np.arange(1, 150, 2))
-    grown, alphas = recipe.grow(train, 0), alpha_grid(*recipe.grow(iris, 0))
-    classes = recipe.means(grown[0], train)[0].argmax(axis=1)
+    grown, alphas = settings.grow(train, 0), alpha_grid(*settings.grow(iris, 0))
+    classes = settings.means(grown[0], train)[0].argmax(axis=1)
     errors = errors_by_alpha(*grown, classes, test, alphas)
     for alpha, found in zip(alphas, errors, strict=True):
         tree = pruned(*grown, alpha)
-        predicted = predict_soft(tree, test.X, recipe.means(tree, train)[0]).argmax(axis=1)
+        predicted = predict_soft(tree, test.X, settings.means(tree, train)[0]).argmax(axis=1)
         assert found == (predicted != test.y).sum()
 
 
-def test_one_cell_per_set_method_and_repeat(shared):
+def test_one_cell_per_dataset_method_and_repeat(shared):
     experiment = paper_experiment(
         "inner-tree", data_dir=shared / "data", datasets=["iris", "regression/servo"]
     )
-    assert len(experiment.cells) == 2 * (len(CLASSES) + len(WITH_NUMBERS))
+    assert len(experiment.cells) == 2 * (len(CLASSIFICATION_COLUMNS) + len(REGRESSION_COLUMNS))
     assert len({cell.data for cell in experiment.cells}) == 2
 
 
@@ -110,18 +110,18 @@ def test_a_few_cells_make_five_tables():
                             ("accuracy", "log-loss", "agreement", "leaves", "r2")]  # fmt: skip
     known = {row.column: row.ours for row in tables["inner-tree-accuracy"].rows
              if row.row == "iris" and row.ours is not None}  # fmt: skip
-    assert set(known) == {CLASSES["ours-16"], CLASSES["bagging"]}
+    assert set(known) == {CLASSIFICATION_COLUMNS["ours-16"], CLASSIFICATION_COLUMNS["bagging"]}
     assert min(known.values()) > 85
     assert tables["inner-tree-r2"].rows == []
     assert tables["inner-tree-log-loss"].greater_is_better is False
 
 
-def test_an_unknown_folder_leaves_numbers_out():
+def test_regression_datasets_need_a_data_folder():
     with pytest.raises(ValueError, match="regression/servo"):
         paper_experiment("inner-tree", scale="quick", datasets=["regression/servo"])
 
 
-def test_losses_in_words():
+def test_loss_sentence():
     scores = np.array([[0.4, 0.5]] * 5 + [[0.5, 0.4]])
     (sentence,) = loss_sentence("a", "b", scores)
     assert sentence.startswith(

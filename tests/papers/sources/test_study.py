@@ -5,29 +5,29 @@ from ensemblage.datasets import Dataset
 from ensemblage.papers._declaration import PaperScope, find_table
 from ensemblage.papers._summaries import entry
 from ensemblage.papers.sources._study import (
-    CAREFUL,
+    BASELINE,
+    BASELINES,
     METHODS,
-    PICK,
     KnownRows,
     KnownTask,
-    SourceSet,
-    excess_gap,
-    held_sentence,
+    SourceTable,
+    calibration_in_the_large,
+    estimate_sentences,
     known_scores,
     known_task,
+    limit_sentence,
     log_loss,
     loss_sentences,
     new_scores,
-    promise_sentences,
     recalibration_sentences,
-    set_print,
-    source_set,
+    source_table,
+    table_fingerprint,
 )
 from ensemblage.studies import Cell, CellResult
 
 
 def make_task(seed=0):
-    """Two sources with opposite rules in the first of three columns."""
+    """Two sources with opposite coefficients of the first of three columns."""
     rng = np.random.default_rng(seed)
     X, sources = rng.normal(size=(240, 3)), np.arange(240) % 2
     y = (X[:, 0] * (2 * sources - 1) + 0.5 * rng.normal(size=240) > 0).astype(int)
@@ -44,13 +44,13 @@ def test_every_method_gives_probabilities(method):
     probabilities, cv_loss = METHODS[method](TASK)
     assert probabilities.shape == (120, 2)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    assert (cv_loss is not None) >= (method in CAREFUL)
+    assert (cv_loss is not None) >= (method in BASELINES)
 
 
-def test_who_may_know_the_source_finds_opposite_rules():
-    knows = ("partial-pooling", "one-per-source", "interactions", "lightgbm-with-source")
+def test_source_aware_methods_learn_opposite_coefficients():
+    source_aware = ("partial-pooling", "one-per-source", "interactions", "lightgbm-with-source")
     losses = {name: log_loss(METHODS[name](TASK)[0], TASK.test.y) for name in METHODS}
-    assert max(losses[name] for name in knows) < 0.5
+    assert max(losses[name] for name in source_aware) < 0.5
     assert min(losses[name] for name in ("pooled", "lightgbm-without-source")) > 0.65
 
 
@@ -61,9 +61,9 @@ def test_folds_have_rows_of_each_source_and_class():
 
 
 def test_log_loss_by_hand():
-    said = np.array([[0.5, 0.5], [0.0, 1.0]])
-    assert log_loss(said, np.array([0, 1])) == pytest.approx(np.log(2) / 2)
-    assert log_loss(said, np.array([0, 0])) == pytest.approx((np.log(2) + 15 * np.log(10)) / 2)
+    proba = np.array([[0.5, 0.5], [0.0, 1.0]])
+    assert log_loss(proba, np.array([0, 1])) == pytest.approx(np.log(2) / 2)
+    assert log_loss(proba, np.array([0, 0])) == pytest.approx((np.log(2) + 15 * np.log(10)) / 2)
 
 
 def made(n_sources, n_rows=150, seed=0):
@@ -73,15 +73,17 @@ def made(n_sources, n_rows=150, seed=0):
     y = (2 * X[:, 0] + rng.logistic(size=len(X)) > 2 * (sources == 0)).astype(int)
     names = tuple(f"s{s}" for s in range(n_sources))
     data = Dataset("made", X, y.astype(str), ("a", "b"), ("numeric", "numeric"))
-    return SourceSet(data, y.astype(np.intp), sources.astype(np.intp), names)
+    return SourceTable(data, y.astype(np.intp), sources.astype(np.intp), names)
 
 
-def test_a_gap_that_chance_makes_is_none():
-    said = np.tile([0.5, 0.5], (100, 1))
-    assert excess_gap(said, np.repeat([0, 1], 50)) == 0
-    assert excess_gap(said, np.repeat([0, 1], [55, 45])) == 0
-    # a gap of .4 less the variance .25 / 100
-    assert excess_gap(said, np.repeat([0, 1], [90, 10])) == pytest.approx(np.sqrt(0.16 - 0.0025))
+def test_calibration_in_the_large_is_corrected_for_chance():
+    proba = np.tile([0.5, 0.5], (100, 1))
+    assert calibration_in_the_large(proba, np.repeat([0, 1], 50)) == 0
+    assert calibration_in_the_large(proba, np.repeat([0, 1], [55, 45])) == 0
+    # a difference of .4, less the variance .25 / 100
+    assert calibration_in_the_large(proba, np.repeat([0, 1], [90, 10])) == pytest.approx(
+        np.sqrt(0.16 - 0.0025)
+    )
 
 
 def test_known_sources():
@@ -100,7 +102,7 @@ def test_a_new_source_that_differs():
     assert 0 <= found["covered_left_out"] <= 1
 
 
-def test_with_two_sources_there_is_nothing_to_leave_out():
+def test_two_sources_have_no_leave_source_out_error():
     found = new_scores("logistic", made(2), 1, 0)
     assert "left_out" not in found
     assert "held" not in found
@@ -122,16 +124,16 @@ def folder(tmp_path):
     return str(tmp_path)
 
 
-def test_sources_and_classes_have_numbers_in_the_order_of_their_names(folder):
-    found = source_set("made", folder)
+def test_codes_of_sources_and_classes_follow_their_names(folder):
+    found = source_table("made", folder)
     assert found.names == ("m", "n")
     assert found.sources[:2].tolist() == [1, 0]
     assert found.labels[:4].tolist() == [0, 0, 1, 1]
     assert found.data.feature_names == ("x", "z")
 
 
-def test_a_split_has_all_pairs_and_no_gaps(folder):
-    task = known_task(source_set("made", folder), 0)
+def test_a_split_has_all_pairs_and_no_missing_values(folder):
+    task = known_task(source_table("made", folder), 0)
     assert (len(task.train.y), len(task.test.y)) == (24, 56)
     pairs = 2 * task.train.sources + task.train.y
     assert np.bincount(pairs).tolist() == [6, 6, 6, 6]
@@ -139,43 +141,43 @@ def test_a_split_has_all_pairs_and_no_gaps(folder):
     assert np.isfinite(task.test.X).all()
 
 
-def test_what_is_not_there_is_said(folder, tmp_path):
-    assert len(set_print("made", folder)) == 16
+def test_a_missing_table_is_refused(folder, tmp_path):
+    assert len(table_fingerprint("made", folder)) == 16
     with pytest.raises(ValueError, match=r"no file multi-source/other.csv"):
-        set_print("other", folder)
+        table_fingerprint("other", folder)
 
 
 def test_losses_are_compared_dataset_by_dataset():
-    rows = [entry("heart", "partial pooling", [0.9]), entry("heart", "careful pick", [1.0]),
+    rows = [entry("heart", "partial pooling", [0.9]), entry("heart", BASELINE, [1.0]),
             entry("wine", "partial pooling", [0.4]),
-            entry("wine", "careful pick", [0.5])]  # fmt: skip
-    [said] = loss_sentences(rows, "log loss", "careful pick")
-    assert said == (
-        "partial pooling against careful pick: log loss -15.0% on average (median -15.0%), lower "
-        "on 2 of 2 datasets."
+            entry("wine", BASELINE, [0.5])]  # fmt: skip
+    [sentence] = loss_sentences(rows, "log loss", BASELINE)
+    assert sentence == (
+        "partial pooling against baseline chosen by CV: log loss -15.0% on average (median "
+        "-15.0%), lower on 2 of 2 datasets."
     )
-    assert loss_sentences([], "log loss", "careful pick") == []
+    assert loss_sentences([], "log loss", BASELINE) == []
 
 
-def test_promises_and_bounds():
+def test_estimates_and_prediction_limits():
     rows = [
-        entry("a", "ordinary folds promise", [0.1]), entry("a", "truth", [0.3, 0.3]),
-        entry("a", "leave-sources-out promises", []),
-        entry("a", "share below the bound", [1.0, 0.0]),
-        entry("b", "share below the bound", [1.0, 1.0]),
+        entry("a", "CV error", [0.1]), entry("a", "error at the new source", [0.3, 0.3]),
+        entry("a", "leave-source-out error", []),
+        entry("a", "share within the limit", [1.0, 0.0]),
+        entry("b", "share within the limit", [1.0, 1.0]),
     ]  # fmt: skip
-    assert promise_sentences(rows) == [
-        "What ordinary folds promise is 0.200 from the truth on average (1 rows)."
+    assert estimate_sentences(rows) == [
+        "CV error: mean absolute difference from the error at the new source 0.200 (1 rows)."
     ]
-    assert held_sentence(rows) == ["The bound for nine in ten held for 75% of 4 new sources."]
-    assert held_sentence([]) == []
+    assert limit_sentence(rows) == ["The 90 % prediction limit held for 75% of 4 new sources."]
+    assert limit_sentence([]) == []
 
 
-def test_recalibration_names_where_it_helps_least():
+def test_recalibration_names_the_least_favourable_row():
     rows = [entry("a", "20 rows", [-4.0]), entry("b", "20 rows", [1.0])]
-    [said] = recalibration_sentences(rows, ["20 rows"])
-    assert said == (
-        "20 rows of the new source change its log loss by -1.5 % on average; least to its good: "
+    [sentence] = recalibration_sentences(rows, ["20 rows"])
+    assert sentence == (
+        "20 rows of the new source change its log loss by -1.5 % on average; least favourable: "
         "+1.0 % (b)."
     )
 
@@ -205,16 +207,16 @@ def tables():
     return {table.name: {(row.row, row.column): row.ours for row in table.rows} for table in found}
 
 
-def test_the_careful_pick_goes_by_the_folds_of_each_split(tables):
+def test_the_baseline_is_chosen_in_each_split(tables):
     # interactions in the first split, boosting in the second
-    assert tables["sources-log-loss"]["heart", PICK] == pytest.approx(0.55)
-    assert tables["sources-error"]["heart", PICK] == pytest.approx(0.3)
+    assert tables["sources-log-loss"]["heart", BASELINE] == pytest.approx(0.55)
+    assert tables["sources-error"]["heart", BASELINE] == pytest.approx(0.3)
 
 
 def test_new_sources_are_averaged_each_counting_once(tables):
     row = "heart, gradient boosting"
-    assert tables["sources-new"][row, "truth"] == pytest.approx(0.4)
-    assert tables["sources-new"][row, "leave-sources-out promises"] is None
-    assert tables["sources-coverage"][row, "sets by ordinary folds, worst source"] == 0.6
+    assert tables["sources-new"][row, "error at the new source"] == pytest.approx(0.4)
+    assert tables["sources-new"][row, "leave-source-out error"] is None
+    assert tables["sources-coverage"][row, "CV thresholds, worst source"] == 0.6
     assert tables["sources-recalibration"][row, "20 rows"] == pytest.approx(-20)
     assert tables["sources-recalibration"][row, "50 rows"] is None

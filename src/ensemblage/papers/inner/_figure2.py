@@ -24,10 +24,11 @@ from ensemblage.studies import CellResult, ResultTable
 
 COLUMNS = {
     "inner": "inner score, one network",
-    "crowd": "inner score, pooled tables (ours)",
+    "pooled": "inner score, pooled tables (ours)",
     "bagging": "bagging",
 }
 VIEW_SIZE = 0.3
+"""Share of the rows in each view."""
 
 
 class TimeParams(msgspec.Struct, frozen=True):
@@ -44,7 +45,7 @@ class TimeParams(msgspec.Struct, frozen=True):
 class InnerFigure2(PaperTable[tuple[tuple[int, ...], int]]):
     """Two ensemble sizes, four, or ten as in the paper, on the datasets of Table 1.
 
-    A scale has the ensemble sizes, and how often to try.
+    A scale has the ensemble sizes, and the number of timed runs.
     """
 
     scales = Scales(((10, 50), 3), ((10, 40, 70, 100), 5), (tuple(range(10, 101, 10)), 20))
@@ -64,7 +65,7 @@ class InnerFigure2(PaperTable[tuple[tuple[int, ...], int]]):
         X, y = as_frame(paper_dataset(params.dataset, data_dir))
         sampled = {} if params.method == "bagging" else {"view_size": VIEW_SIZE, "replace": False}
         model = paper_model(params.method, params.seed, n_views=params.n_views, **sampled)
-        model.fit(X, y).predict(X)  # what is made at the first call is not timed
+        model.fit(X, y).predict(X)  # the first call may compile or cache; it is not timed
         seconds = []
         for _ in range(params.best_of):
             start = time.perf_counter()

@@ -72,14 +72,14 @@ IMPROVED = "improved"
 """The paper's column of the share of the settings that improved."""
 
 SELECTION_NOTE = (
-    f"'{IMPROVING}' is the paper's average: it leaves out the settings that did not beat the plain "
-    f"method on the very data that are reported, and so cannot lose. '{BEST}' is chosen in the "
-    f"same way. '{ALL}' leaves nothing out."
+    f"'{IMPROVING}' is the paper's average: it omits the settings that did not improve on the "
+    f"plain method on the reported data, so it cannot be worse. '{BEST}' is selected in the same "
+    f"way. '{ALL}' omits no setting."
 )
 
 
 class SettingValues(NamedTuple):
-    """Values by repeat of each setting that has any, and how many cells failed."""
+    """Values by repeat of each setting with results, and the number of failed cells."""
 
     values: list[Repeats]
     failures: int
@@ -93,9 +93,9 @@ def setting_values(cells: Sequence[Sequence[CellResult]], value: str) -> Setting
 def selection_rows(
     table: PaperTable[Any], row: str, inner: SettingValues, plain: Repeats
 ) -> list[ResultRow]:
-    """Average over a grid, over its improving settings, and take its best.
+    """Average over all settings and over those that improved, and take the best.
 
-    Where no setting improved, the second is the plain method, as in the paper.
+    If no setting improved, the second is the plain method, as in the paper.
     """
     settings, failures = inner
     better = improving(settings, plain)
@@ -114,7 +114,7 @@ def share_row(
 ) -> ResultRow:
     """Share of the settings that improved on the plain method, in per cent.
 
-    ``repeats`` counts the settings; a standard error would mean nothing.
+    ``repeats`` counts the settings; there is no standard error.
     """
     known = inner.values if plain else []
     share = 100.0 * len(improving(known, plain)) / len(known) if known else None
@@ -123,15 +123,15 @@ def share_row(
 
 PLAIN, NESTED = "plain network", "inner, nested choice"
 BAGGING, BAGGING_BEST = "bagging, all sizes", "bagging, best size"
-CROWD, DEFAULT = "pooled tables (ours)", "default network (ours)"
-COLUMNS = (PLAIN, ALL, IMPROVING, BEST, NESTED, BAGGING, BAGGING_BEST, CROWD, DEFAULT)
+POOLED, DEFAULT = "pooled tables (ours)", "default network (ours)"
+COLUMNS = (PLAIN, ALL, IMPROVING, BEST, NESTED, BAGGING, BAGGING_BEST, POOLED, DEFAULT)
 GRIDS = ("inner", "bagging")
-"""Methods whose cells hold the accuracies of a grid of settings."""
+"""Methods whose cells have one accuracy for each setting of a grid."""
 MODES = {False: "without replacement", True: "with replacement"}
 
 
 class NetworkGrid(NamedTuple):
-    """Ensemble sizes by sample sizes, and how many cross-validations: of the plain network more."""
+    """Ensemble sizes, sample sizes, and numbers of cross-validations."""
 
     sizes: tuple[int, ...]
     shares: tuple[float, ...]
@@ -140,7 +140,7 @@ class NetworkGrid(NamedTuple):
 
 
 def by_setting(result: CellResult) -> Iterator[CellResult]:
-    """Take a cell apart, into one for each of its settings; a choice among them has none."""
+    """Split a cell into one for each of its settings; a nested choice has no setting."""
     params: Mapping[str, Any] = result.cell.params
     lists = {name: params[name] for name in ("n_views", "view_size") if name in params}
     rest = {name: value for name, value in params.items() if name not in lists}
@@ -162,7 +162,7 @@ class NetworkResults:
         self._groups = grouped(single, "dataset", "method", "n_views", "view_size", "replace")
 
     def cells(self, name: str, method: str, *setting: Any) -> list[CellResult]:
-        """Give the cells of a method; what a setting leaves out is None in their key."""
+        """Give the cells of a method; parameters that a setting lacks are None in their key."""
         return self._groups.get((name, method, *(*setting, None, None, None)[:3]), [])
 
     def values(self, name: str, method: str, *setting: Any) -> dict[int, float]:
@@ -183,7 +183,7 @@ class NetworkResults:
 def network_tables(
     table: PaperTable[Any], results: Sequence[CellResult], scope: PaperScope, grid: NetworkGrid
 ) -> list[ResultTable]:
-    """Lay out the table; the share of settings that improved; the grid for each way of sampling."""
+    """Make Table 1, the shares of settings that improved, and a grid per sampling mode."""
     found = NetworkResults(results, grid)
     rows = [row for name in scope.datasets for row in _dataset_rows(table, name, found)]
     summary = [*closeness(rows, 2), *_gains(scope, found)]
@@ -216,20 +216,20 @@ def _dataset_rows(table: PaperTable[Any], name: str, found: NetworkResults) -> l
         single(NESTED, "nested"),
         table.entry(name, BAGGING, averaged(bags.values), bags.failures),
         table.entry(name, BAGGING_BEST, best_of(bags.values), bags.failures),
-        single(CROWD, "crowd"),
+        single(POOLED, "pooled"),
         single(DEFAULT, "default"),
     ]
 
 
 def _gains(scope: PaperScope, found: NetworkResults) -> list[str]:
-    gains: dict[str, list[float]] = {ALL: [], NESTED: [], BAGGING: [], CROWD: []}
+    gains: dict[str, list[float]] = {ALL: [], NESTED: [], BAGGING: [], POOLED: []}
     for name in scope.datasets:
         plain = found.values(name, "plain")
         compared = {
             ALL: averaged(found.inner(name, replace=False).values),
             NESTED: found.values(name, "nested"),
             BAGGING: averaged(found.bags(name).values),
-            CROWD: found.values(name, "crowd"),
+            POOLED: found.values(name, "pooled"),
         }
         for column, values in compared.items():
             gain = paired_gain(values, plain)
@@ -246,11 +246,11 @@ def _share_table(table: PaperTable[Any], scope: PaperScope, found: NetworkResult
             rows.append(share_row(name, title, found.inner(name, replace), plain, paper))
     means = mean_rows(rows, tuple(MODES.values()))
     shown = ", ".join(f"{row.ours:.0f} % {row.column}" for row in means if row.ours is not None)
-    summary = [f"Settings that beat the plain network: {shown}; the paper: 62 % and 46 %."]
+    summary = [f"Settings that improved on the plain network: {shown}; the paper: 62 % and 46 %."]
     return ResultTable(
-        f"{table.name}-improved", "Settings that beat the plain network", "share of settings (%)",
-        [*rows, *means], summary if shown else [],
-        ("A setting of no effect would beat it about half of the time, less the ties.",),
+        f"{table.name}-improved", "Settings that improved on the plain network",
+        "share of settings (%)", [*rows, *means], summary if shown else [],
+        ("A setting without an effect would improve in about half of the cases, minus the ties.",),
     )  # fmt: skip
 
 
@@ -276,13 +276,13 @@ def _grid_table(
     return ResultTable(
         f"{table.name}-grid-{mode.replace(' ', '-')}", f"Sensitivity, sampling {mode}",
         "gain over the plain network on the same folds (points)", rows, summary,
-        ("Mean over datasets; the standard error is over them. The paper prints no such grid.",),
+        ("Mean and standard error over datasets. The paper prints no such grid.",),
         greater_is_better=True, ranked=False,
     )  # fmt: skip
 
 
 class Branch(NamedTuple):
-    """Sizes that have decided alike so far; the measure has the views of the largest."""
+    """Ensemble sizes with the same decisions so far; the measure has the views of the largest."""
 
     structure: Structure
     sizes: list[int]
@@ -292,8 +292,8 @@ class Branch(NamedTuple):
 def search_prefixes(
     measure: LeaveOneOutMeasure, views: Doubles, sizes: Sequence[int], space: SearchSpace
 ) -> dict[int, Structure]:
-    """Run K2 on the first views, for each size; sizes part where they first decide differently."""
-    if (views == views[0]).all():  # all of the rows: one view speaks for all
+    """Run K2 on the first views, for each size; sizes share the work up to a first difference."""
+    if (views == views[0]).all():  # equal views have equal scores
         views = views[:1]
     measure.set_views(views)
     branches = [Branch(space.first(), list(sizes), measure)]
@@ -308,7 +308,7 @@ def search_prefixes(
 def _add_parents(
     branch: Branch, node: int, earlier: Sequence[int], space: SearchSpace
 ) -> Iterator[Branch]:
-    """Give one node its parents, in as many ways as the sizes choose."""
+    """Add one node's parents; a branch splits where its sizes choose differently."""
     waiting = [branch]
     while waiting:
         branch = waiting.pop()
@@ -317,15 +317,15 @@ def _add_parents(
             yield branch
             continue
         extras = np.array([NO_EXTRA, *possible], dtype=np.int64)
-        for choice, part in _part_by_choice(branch, Candidates(branch.structure, node, extras)):
+        for choice, part in _split_by_choice(branch, Candidates(branch.structure, node, extras)):
             if choice == NO_EXTRA:
                 yield part
             else:
                 waiting.append(part._replace(structure=branch.structure.add(node, choice)))
 
 
-def _part_by_choice(branch: Branch, candidates: Candidates) -> Iterator[tuple[int, Branch]]:
-    """Let each size choose among the candidates; those that agree stay together."""
+def _split_by_choice(branch: Branch, candidates: Candidates) -> Iterator[tuple[int, Branch]]:
+    """Choose a candidate for each size, and group the sizes by their choice."""
     structure, sizes, measure = branch
     n_views = [min(size, measure.n_views) for size in sizes]
     parts: dict[int, list[int]] = {}
@@ -342,7 +342,7 @@ def _part_by_choice(branch: Branch, candidates: Candidates) -> Iterator[tuple[in
 
 
 class FoldNetworks:
-    """The paper's networks on one fold, whose rows are read and cut into bins once."""
+    """The paper's networks on one fold; rows are read and discretised once."""
 
     def __init__(self, X: Any, y: Any, fold: Fold) -> None:
         self.model = paper_model("plain", 0)
@@ -355,7 +355,7 @@ class FoldNetworks:
         self._known: dict[Structure, float] = {}
 
     def inner(self, sizes: Sequence[int], share: float, replace: bool, seed: int) -> list[float]:
-        """Accuracies in per cent of networks with the inner score, of each size."""
+        """Accuracies in per cent of networks with the inner score, for each size."""
         found = self._structures(sizes, share, replace, seed)
         for structure in found.values():
             if structure not in self._known:
@@ -378,9 +378,9 @@ class FoldNetworks:
         self, sizes: Sequence[int], share: float, replace: bool, seed: int
     ) -> dict[int, Structure]:
         rows = self.sample.rows
-        if rows.one_class():  # there is nothing to tell apart
+        if rows.one_class():
             return dict.fromkeys(sizes, self.space.first())
-        # a network's views have the first of the seeds that it draws
+        # the classifier draws the seeds of its views first
         views = draw_views(rows.n_rows, draw_seeds(seed, max(sizes)), share, replace)
         return search_prefixes(self._measure(self.sample), views, sizes, self.space)
 
@@ -412,7 +412,7 @@ PAPER_NETWORK: dict[str, Any] = {
 
 
 class BaggedNetworks:
-    """Bagging that hands frames on by rows, so that declared categories survive."""
+    """Bagging that indexes data frames by row, so that declared categories are kept."""
 
     def __init__(self, estimator: Any, n_estimators: int, random_state: int) -> None:
         self.estimator = estimator
@@ -433,7 +433,7 @@ class BaggedNetworks:
 
 
 def as_frame(dataset: Dataset) -> tuple[Any, Any]:
-    """Give a dataset its declared categories: a pandas frame, and a series of classes."""
+    """Convert a dataset to a pandas frame and a series of classes, with declared categories."""
     import pandas as pd  # noqa: PLC0415  optional; only frames can declare categories
 
     columns = {}
@@ -452,9 +452,9 @@ def as_frame(dataset: Dataset) -> tuple[Any, Any]:
 def paper_model(method: str, seed: int, **setting: Any) -> Any:
     """Make one of the networks that the paper compares, or one of ours.
 
-    "plain", "inner" and "bagging" are the paper's network, alone, with the inner score, or bagged;
-    "crowd" and "default" are ours with pooled tables, and alone. ``setting`` has ``n_views`` (the
-    bag's size), ``view_size`` and ``replace``.
+    "plain", "inner" and "bagging" are the paper's network without an ensemble, with the inner
+    score, and bagged; "pooled" and "default" are ours with pooled tables and without an ensemble.
+    ``setting`` has ``n_views`` (for bagging the number of networks), ``view_size`` and ``replace``.
     """
     if method == "inner":
         return InnerBayesNetClassifier(
@@ -462,16 +462,18 @@ def paper_model(method: str, seed: int, **setting: Any) -> Any:
         )
     if method == "bagging":
         return BaggedNetworks(BayesNetClassifier(**PAPER_NETWORK), setting["n_views"], seed)
-    if method == "crowd":
+    if method == "pooled":
         return InnerBayesNetClassifier(random_state=seed, arc_confidence=False, **setting)
     return BayesNetClassifier(**(PAPER_NETWORK if method == "plain" else {}))
 
 
-N_FOLDS, INNER_FOLDS = 10, 3
+N_FOLDS = 10
+INNER_FOLDS = 3
+"""Folds of the training rows for the nested choice."""
 
 
 class NetworkParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One cross-validation of one method; a grid of settings is in lists."""
+    """One cross-validation of one method; lists are a grid of settings."""
 
     dataset: str
     method: str
@@ -506,7 +508,7 @@ def fold_scores(params: NetworkParams, X: Any, y: Any, fold: Fold, seed: int) ->
 
 
 def inner_accuracies(networks: FoldNetworks, params: NetworkParams, seed: int) -> list[float]:
-    """Accuracies with the inner score, of all sizes by shares."""
+    """Accuracies with the inner score, for all sizes and shares."""
     replace = bool(params.replace)
     by_share = [networks.inner(params.n_views, share, replace, seed) for share in params.view_size]
     return [each for by_size in zip(*by_share, strict=True) for each in by_size]
@@ -533,7 +535,7 @@ FULL = NetworkGrid(
 
 @paper_table("inner-table1")
 class InnerTable1(PaperTable[NetworkGrid]):
-    """Ten-fold cross-validations over a grid, with and without replacement; in full the paper's."""
+    """Ten-fold cross-validations over a grid, with and without replacement."""
 
     scales = Scales(QUICK, STANDARD, FULL)
 
@@ -549,7 +551,7 @@ class InnerTable1(PaperTable[NetworkGrid]):
     @staticmethod
     @paper_cell(NetworkParams)
     def compute(params: NetworkParams, data_dir: str | None) -> dict[str, Any]:
-        """Mean accuracy in per cent of one ten-fold cross-validation; of a grid, all in a list."""
+        """Mean accuracy in per cent of a ten-fold cross-validation; for a grid, a list."""
         X, y = as_frame(paper_dataset(params.dataset, data_dir))
         seed = repeat_seed(params.seed, params.repeat)
         scores = [fold_scores(params, X, y, fold, seed) for fold in folds_of(y, N_FOLDS, seed)]
@@ -561,12 +563,12 @@ class InnerTable1(PaperTable[NetworkGrid]):
 
 
 def _ensembles(params: Callable[..., NetworkParams], grid: NetworkGrid) -> Iterator[NetworkParams]:
-    """Everything but the plain network, on the same folds."""
+    """All methods but the plain network, on the same folds."""
     yield params(method="default")
-    yield params(method="crowd")
+    yield params(method="pooled")
     sizes, shares = list(grid.sizes), list(grid.shares)
     yield params(method="bagging", n_views=sizes)
     for replace in (False, True):
         yield params(method="inner", n_views=sizes, view_size=shares, replace=replace)
-    nested = STANDARD if grid is FULL else grid  # the whole grid would say little more
+    nested = STANDARD if grid is FULL else grid
     yield params(method="nested", n_views=list(nested.sizes), view_size=list(nested.shares))

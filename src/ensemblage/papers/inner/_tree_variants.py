@@ -1,4 +1,4 @@
-"""Variants of inner trees."""
+"""Variants of inner trees: other decisions taken by the ensemble, or thresholds without one."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Indices = NDArray[np.intp]
 
 
 RAMP = 0.1
-"""Half the width of a ramp that is the same everywhere, as a share of the node's rows."""
+"""Half the width of a fixed ramp, as a share of the node's rows."""
 
 
-class LaplaceRecipe(TreeSettings):
-    """Leaves that are not shrunk, but for one row more of each class (Laplace)."""
+class LaplaceSettings(TreeSettings):
+    """Leaves with Laplace smoothing in the place of shrinkage."""
 
     def means(self, tree: SoftTree, rows: TreeRows) -> tuple[Doubles, Doubles]:
-        """Add one to each class's weight; numbers stay as they are."""
+        """Add one to each class's weight; means of a numeric target stay as they are."""
         means, weights = super().means(tree, rows)
         n_classes = rows.targets.n_classes
         if not n_classes:
@@ -41,11 +41,11 @@ class LaplaceRecipe(TreeSettings):
         return smoothed, weights
 
 
-class RampRecipe(TreeSettings):
-    """Thresholds that are soft by the same share of rows in each node, without a crowd."""
+class RampSettings(TreeSettings):
+    """Soft thresholds over a fixed share of each node's rows, without an ensemble."""
 
     def place_thresholds(self, tree: SoftTree, rows: TreeRows, seed: int) -> SoftTree:
-        """Spread the thresholds over the ranks around CART's."""
+        """Place the thresholds at equal distances in rank around CART's."""
         rows = rows.take(rows.counted)
         thresholds = np.repeat(tree.thresholds, self.n_views, axis=1)
         for node, here in rows_at_splits(tree, rows):
@@ -58,11 +58,11 @@ class RampRecipe(TreeSettings):
         return tree._replace(thresholds=thresholds)
 
 
-class CrowdLeavesRecipe(TreeSettings):
+class EnsembleLeavesSettings(TreeSettings):
     """Node means that are averages over bootstraps; thresholds are CART's."""
 
     def means(self, tree: SoftTree, rows: TreeRows) -> tuple[Doubles, Doubles]:
-        """Average the bootstraps' means; a node that one has no rows of keeps the plain mean."""
+        """Average the bootstraps' means; a node without rows in one counts by its plain mean."""
         rows = rows.take(rows.counted)
         plain, plain_weights = super().means(tree, rows)
         total = np.zeros_like(plain)
@@ -73,49 +73,51 @@ class CrowdLeavesRecipe(TreeSettings):
         return total / self.n_views, plain_weights
 
 
-class CrowdStoppingRecipe(TreeSettings):
-    """A split stays if for most bootstraps it helps the rows that they have not drawn."""
+class EnsembleStoppingSettings(TreeSettings):
+    """Keep a split if it lowers the out-of-bag log loss of most bootstraps."""
 
     def grow(self, rows: TreeRows, seed: int) -> tuple[SoftTree, Doubles]:
-        """Grow CART, and take back what the crowd votes against."""
+        """Grow CART, and remove the splits that the bootstraps vote against."""
         rows = rows.take(rows.counted)
         tree, _ = super().grow(rows, seed)
         counts = draw_bootstraps(len(rows.X), draw_seeds(seed, self.n_views))
         strengths = np.zeros(len(tree.left))
         kept = {0}
         for node, here in rows_at_splits(tree, rows):
-            if node in kept and helps_most_views(tree, node, rows.take(here), counts[here]):
+            if node in kept and improves_most_views(tree, node, rows.take(here), counts[here]):
                 strengths[node] = 1.0
                 kept |= {int(tree.left[node]), int(tree.right[node])}
         return tree, strengths
 
 
-def helps_most_views(tree: SoftTree, node: int, rows: TreeRows, counts: NDArray[np.uint8]) -> bool:
-    """Whether a split lowers the log loss of the rows that a view lacks, in most of the views."""
+def improves_most_views(
+    tree: SoftTree, node: int, rows: TreeRows, counts: NDArray[np.uint8]
+) -> bool:
+    """Whether a split lowers the out-of-bag log loss of most views."""
     left, votes = goes_left(tree, node, rows.X), 0
     n_classes, codes = rows.targets.n_classes, rows.targets.codes
     judged = 0
     for drawn in counts.T.astype(np.float64):
-        fresh = drawn == 0
-        if not fresh.any():
+        out_of_bag = drawn == 0
+        if not out_of_bag.any():
             continue
         both = [np.bincount(codes, drawn * side, n_classes) + 1 for side in (~left, left)]
         shares = np.array([each / each.sum() for each in both])
         alone = np.bincount(codes, drawn, n_classes) + 1
-        split = np.log(shares[left[fresh].astype(int), codes[fresh]]).sum()
-        votes += split > np.log(alone[codes[fresh]] / alone.sum()).sum()
+        split = np.log(shares[left[out_of_bag].astype(int), codes[out_of_bag]]).sum()
+        votes += split > np.log(alone[codes[out_of_bag]] / alone.sum()).sum()
         judged += 1
     return 2 * votes > judged
 
 
-class CrowdSplitsRecipe(TreeSettings):
-    """Splits of the greatest mean gain over bootstraps: the paper's inner score, on trees."""
+class EnsembleSplitsSettings(TreeSettings):
+    """Splits with the largest mean gain over bootstraps: the paper's inner score, for trees."""
 
     def grow(self, rows: TreeRows, seed: int) -> tuple[SoftTree, Doubles]:
-        """Split the leaf of the greatest gain, up to the most leaves."""
+        """Grow best-first, up to ``max_leaf_nodes``."""
         rows = rows.take(rows.counted)
         counts = draw_bootstraps(len(rows.X), draw_seeds(seed, self.n_views))
-        made = [CrowdNode(np.arange(len(rows.X)), best_split(rows, counts))]
+        made = [GrownNode(np.arange(len(rows.X)), best_split(rows, counts))]
         for _ in range((self.max_leaf_nodes or 16) - 1):
             gains = [each.split.gain if each.left < 0 else 0.0 for each in made]
             best = int(np.argmax(gains))
@@ -126,12 +128,12 @@ class CrowdSplitsRecipe(TreeSettings):
             left = np.where(np.isnan(x), split.missing_left, x <= split.cut)
             made[best] = made[best]._replace(left=len(made))
             parts = (here[left], here[~left])
-            made += [CrowdNode(part, best_split(rows.take(part), counts[part])) for part in parts]
+            made += [GrownNode(part, best_split(rows.take(part), counts[part])) for part in parts]
         return _structure(made, rows)
 
 
 class Split(NamedTuple):
-    """A cut of a feature and its mean gain; no gain where nothing can be cut."""
+    """Threshold of a feature and its mean gain; 0 where no split is possible."""
 
     gain: float = 0.0
     feature: int = -1
@@ -139,7 +141,7 @@ class Split(NamedTuple):
     missing_left: bool = False
 
 
-class CrowdNode(NamedTuple):
+class GrownNode(NamedTuple):
     """Rows of a node, its best split, and its first child if it has been split."""
 
     rows: Indices
@@ -148,7 +150,7 @@ class CrowdNode(NamedTuple):
 
 
 def best_split(rows: TreeRows, counts: NDArray[np.uint8]) -> Split:
-    """Find the cut of the greatest Gini gain on the mean of the views."""
+    """Find the cut with the largest Gini gain on average over the views."""
     best = Split()
     for feature in range(rows.X.shape[1]):
         x = rows.X[:, feature]
@@ -179,7 +181,7 @@ def _gini_gains(sums: Doubles) -> Doubles:
     return score(left[:-1]) + score(right[:-1]) - score(left[-1:])
 
 
-def _structure(made: list[CrowdNode], rows: TreeRows) -> tuple[SoftTree, Doubles]:
+def _structure(made: list[GrownNode], rows: TreeRows) -> tuple[SoftTree, Doubles]:
     left = np.array([node.left for node in made], dtype=np.int64)
     right = np.where(left < 0, -1, left + 1)
     inner = left >= 0
@@ -198,14 +200,14 @@ def _structure(made: list[CrowdNode], rows: TreeRows) -> tuple[SoftTree, Doubles
 
 
 def goes_left(tree: SoftTree, node: int, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Which rows go left at a node by its first threshold."""
+    """Mark the rows that go left at a node by its first threshold."""
     x = X[:, tree.feature[node]]
     left = np.where(np.isnan(x), tree.missing_left[node], x <= tree.thresholds[node, 0])
     return np.asarray(left, dtype=np.bool_)
 
 
 def rows_at_splits(tree: SoftTree, rows: TreeRows) -> list[tuple[int, Indices]]:
-    """Each split with the rows that reach it, parents first."""
+    """List each split with the rows that reach it, parents first."""
     found, waiting = [], {0: np.arange(len(rows.X))}
     for node in np.flatnonzero(tree.left >= 0).tolist():
         here = waiting.pop(node)

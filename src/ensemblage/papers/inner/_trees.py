@@ -1,4 +1,4 @@
-"""Inner trees beside single trees."""
+"""Inner trees compared with CART, its variants and bagging."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ from ensemblage.papers._summaries import (
     grouped,
 )
 from ensemblage.papers.inner._tree_variants import (
-    CrowdLeavesRecipe,
-    CrowdSplitsRecipe,
-    CrowdStoppingRecipe,
-    LaplaceRecipe,
-    RampRecipe,
+    EnsembleLeavesSettings,
+    EnsembleSplitsSettings,
+    EnsembleStoppingSettings,
+    LaplaceSettings,
+    RampSettings,
 )
 from ensemblage.studies import CellResult, ResultRow, ResultTable
 
@@ -59,27 +59,28 @@ Doubles = NDArray[np.float64]
 TARGET = "target"
 
 
-NUMBERS = "regression/"
-"""What names of sets with a number to predict start with: a folder inside the data's."""
-MOST_ROWS = 1500
+REGRESSION = "regression/"
+"""Prefix of the names of datasets with a numeric target: a subfolder of the data folder."""
+MAX_ROWS = 1500
+"""A larger dataset is sampled."""
 
 
 def tree_rows(name: str, data_dir: str | None, seed: int) -> TreeRows:
-    """Read a set; of a large one, rows drawn by the seed."""
-    if name.startswith(NUMBERS):
-        X, y = _numbers(name, data_dir)
+    """Read a dataset; a large one is sampled by the seed."""
+    if name.startswith(REGRESSION):
+        X, y = _regression_data(name, data_dir)
         targets = RowTargets(np.ones(len(y)), np.zeros(len(y), dtype=np.int32), y, 0)
     else:
-        X, codes, n_classes = _classes(name, data_dir)
+        X, codes, n_classes = _classification_data(name, data_dir)
         targets = RowTargets(np.ones(len(codes)), codes, np.zeros(len(codes)), n_classes)
     rows = TreeRows(X, targets)
-    if len(X) <= MOST_ROWS:
+    if len(X) <= MAX_ROWS:
         return rows
-    return rows.take(np.sort(np.random.default_rng(seed).permutation(len(X))[:MOST_ROWS]))
+    return rows.take(np.sort(np.random.default_rng(seed).permutation(len(X))[:MAX_ROWS]))
 
 
 @lru_cache(maxsize=8)
-def _classes(name: str, data_dir: str | None) -> tuple[Any, Any, int]:
+def _classification_data(name: str, data_dir: str | None) -> tuple[Any, Any, int]:
     data = paper_dataset(name, data_dir)
     classes, codes = np.unique(data.y, return_inverse=True)
     columns = [data.X[:, j] for j in range(data.X.shape[1])]
@@ -87,7 +88,7 @@ def _classes(name: str, data_dir: str | None) -> tuple[Any, Any, int]:
 
 
 @lru_cache(maxsize=8)
-def _numbers(name: str, data_dir: str | None) -> tuple[Any, Any]:
+def _regression_data(name: str, data_dir: str | None) -> tuple[Any, Any]:
     table = _table(name, data_dir)
     chosen = [k for k, column in enumerate(table.names) if column != TARGET]
     X = matrix([table.columns[k] for k in chosen], [table.kinds[k] for k in chosen])
@@ -95,19 +96,19 @@ def _numbers(name: str, data_dir: str | None) -> tuple[Any, Any]:
 
 
 def matrix(columns: list[Any], kinds: list[str]) -> NDArray[np.float32]:
-    """Numbers as they are, missing ones NaN; a feature of zeros and ones for each word."""
+    """Numeric columns with NaN for missing values, and one-hot encoded categorical columns."""
     features = []
     for column, kind in zip(columns, kinds, strict=True):
         if kind != "categorical":
             features.append(np.asarray(column, dtype=np.float64))
             continue
-        words = np.array(["" if each is None else str(each) for each in column])
-        features += [(words == word).astype(np.float64) for word in np.unique(words) if word]
+        values = np.array(["" if each is None else str(each) for each in column])
+        features += [(values == each).astype(np.float64) for each in np.unique(values) if each]
     return np.ascontiguousarray(np.column_stack(features), dtype=np.float32)
 
 
-def set_print(name: str, data_dir: str | None) -> str:
-    """Fingerprint of a set with numbers: of its file's bytes."""
+def file_fingerprint(name: str, data_dir: str | None) -> str:
+    """Fingerprint of a dataset with a numeric target: the hash of its file."""
     return hashlib.sha256(_path(name, data_dir).read_bytes()).hexdigest()[:16]
 
 
@@ -121,74 +122,84 @@ def _table(name: str, data_dir: str | None) -> Table:
 def _path(name: str, data_dir: str | None) -> Path:
     folder = find_folder(data_dir)
     if folder is None:
-        raise ValueError(f"{name} is in no folder: name one that has `regression` by `data_dir`.")
+        raise ValueError(
+            f"The dataset {name} needs a data folder; set `data_dir` to one that contains "
+            "`regression`."
+        )
     path = folder / f"{name}.csv"
     if not path.exists():
-        raise ValueError(f"There is no file {name}.csv in the folder of the data.")
+        raise ValueError(f"There is no file {name}.csv in the data folder.")
     return path
 
 
-VIEWS, WINDOW, INNER_FOLDS = 30, 0.25, 5
-"""The estimators' defaults."""
-SMALL = 16
+VIEWS = 30
+"""Bootstraps of an inner tree and of bagging; the estimators' default."""
+WINDOW = 0.25
+"""The estimators' default."""
+INNER_FOLDS = 5
+"""The estimators' default of ``cv``."""
+FEW_LEAVES = 16
+"""The estimators' default of ``max_leaf_nodes``."""
 
 Predicted: TypeAlias = tuple[Doubles, float | None]
-"""Of new rows, (n_rows, n_columns), and the number of leaves."""
+"""Predictions for new rows, (n_rows, n_columns), and the number of leaves."""
 
 
-class Way(NamedTuple):
-    """A way to learn a tree: its recipe, window, strengths and most leaves."""
+class TreeVariant(NamedTuple):
+    """Settings of a single tree."""
 
-    recipe: type[TreeSettings]
+    settings: type[TreeSettings]
     window: float
     strengths: tuple[float, ...] = SHRINKAGE_GRID
-    leaves: int | None = None
+    max_leaf_nodes: int | None = None
     hard_thresholds: bool = False
 
 
-WAYS = {
-    "cart-loss": Way(LaplaceRecipe, 0.0, (0.0,)),
-    "shrunk": Way(TreeSettings, 0.0),
-    "thresholds": Way(LaplaceRecipe, WINDOW, (0.0,)),
-    "ours": Way(TreeSettings, WINDOW),
-    "ramp": Way(RampRecipe, WINDOW),
-    "cart-16": Way(LaplaceRecipe, 0.0, (0.0,), SMALL),
-    "shrunk-16": Way(TreeSettings, 0.0, leaves=SMALL),
-    "ours-16": Way(TreeSettings, WINDOW, leaves=SMALL),
-    "crisp-16": Way(TreeSettings, WINDOW, leaves=SMALL, hard_thresholds=True),
-    "splits-16": Way(CrowdSplitsRecipe, 0.0, leaves=SMALL),
-    "stopping-16": Way(CrowdStoppingRecipe, 0.0, leaves=SMALL),
-    "leaves-16": Way(CrowdLeavesRecipe, 0.0, leaves=SMALL),
+VARIANTS = {
+    "cart-loss": TreeVariant(LaplaceSettings, 0.0, (0.0,)),
+    "shrunk": TreeVariant(TreeSettings, 0.0),
+    "thresholds": TreeVariant(LaplaceSettings, WINDOW, (0.0,)),
+    "ours": TreeVariant(TreeSettings, WINDOW),
+    "ramp": TreeVariant(RampSettings, WINDOW),
+    "cart-16": TreeVariant(LaplaceSettings, 0.0, (0.0,), FEW_LEAVES),
+    "shrunk-16": TreeVariant(TreeSettings, 0.0, max_leaf_nodes=FEW_LEAVES),
+    "ours-16": TreeVariant(TreeSettings, WINDOW, max_leaf_nodes=FEW_LEAVES),
+    "hard-16": TreeVariant(TreeSettings, WINDOW, max_leaf_nodes=FEW_LEAVES, hard_thresholds=True),
+    "splits-16": TreeVariant(EnsembleSplitsSettings, 0.0, max_leaf_nodes=FEW_LEAVES),
+    "stopping-16": TreeVariant(EnsembleStoppingSettings, 0.0, max_leaf_nodes=FEW_LEAVES),
+    "leaves-16": TreeVariant(EnsembleLeavesSettings, 0.0, max_leaf_nodes=FEW_LEAVES),
 }
 
 
 def predict_new(method: str, train: TreeRows, X: NDArray[np.float32], seed: int) -> Predicted:
-    if method not in WAYS:
-        return OTHERS[method](train, X, seed)
-    way = WAYS[method]
+    if method not in VARIANTS:
+        return BASELINES[method](train, X, seed)
+    variant = VARIANTS[method]
     criterion = "gini" if train.targets.n_classes else "squared_error"
-    settings = way.recipe(criterion, way.leaves, 1, VIEWS, way.window, way.hard_thresholds)
+    settings = variant.settings(
+        criterion, variant.max_leaf_nodes, 1, VIEWS, variant.window, variant.hard_thresholds
+    )
     tree, *_ = learn_tree(
-        train, settings, way.strengths, cv=INNER_FOLDS, random_state=seed, n_jobs=1
+        train, settings, variant.strengths, cv=INNER_FOLDS, random_state=seed, n_jobs=1
     )
     return tree.predict(X), float(tree.is_leaf.sum())
 
 
 def _cart_by_accuracy(train: TreeRows, X: NDArray[np.float32], seed: int) -> Predicted:
-    """Prune by the errors on the folds, as most users do; of equal alphas the largest."""
-    recipe = LaplaceRecipe("gini", None, 1, VIEWS, 0.0)
+    """Choose alpha by the cross-validated errors, as most users do; of equal alphas the largest."""
+    settings = LaplaceSettings("gini", None, 1, VIEWS, 0.0)
     grow_seed, fold_seed, *seeds = draw_seeds(seed, 2 + INNER_FOLDS)
-    whole, ccp_alphas = recipe.grow(train, grow_seed)
+    whole, ccp_alphas = settings.grow(train, grow_seed)
     alphas = alpha_grid(whole, ccp_alphas)
     errors = np.zeros(len(alphas))
     n_folds = min(INNER_FOLDS, int(np.bincount(train.y).max()))
     for fold, own in zip(make_folds(train.y, n_folds, fold_seed), seeds, strict=False):
         part = train.take(fold.train)
-        grown, own_alphas = recipe.grow(part, own)
-        classes = recipe.means(grown, part)[0].argmax(axis=1)
+        grown, own_alphas = settings.grow(part, own)
+        classes = settings.means(grown, part)[0].argmax(axis=1)
         errors += errors_by_alpha(grown, own_alphas, classes, train.take(fold.test), alphas)
     tree = pruned(whole, ccp_alphas, float(alphas[errors.argmin()]))
-    values = predict_soft(tree, X, recipe.means(tree, train)[0])
+    values = predict_soft(tree, X, settings.means(tree, train)[0])
     return values, float((tree.left < 0).sum())
 
 
@@ -199,12 +210,12 @@ def errors_by_alpha(
     rows: TreeRows,
     alphas: Doubles,
 ) -> Doubles:
-    """Errors of a tree pruned at each of the falling alphas, each node giving its class."""
+    """Count the errors of a tree pruned at each alpha; alphas descend, nodes predict a class."""
     jumps = np.zeros(len(alphas) + 1)
     node, start = np.zeros(len(rows.X), dtype=np.int64), np.zeros(len(rows.X), dtype=np.int64)
     here = np.arange(len(rows.X))
     while len(here):
-        # a node is a leaf from where it appears until its own children do
+        # a node is a leaf from the alpha at which it appears to that of its children
         end = np.searchsorted(-alphas, -ccp_alphas[node], side="right")
         end = np.where(tree.left[node] < 0, len(alphas), np.maximum(end, start))
         wrong = (classes[node] != rows.y[here]).astype(np.float64)
@@ -219,39 +230,39 @@ def errors_by_alpha(
 
 
 def _bagging(train: TreeRows, X: NDArray[np.float32], seed: int) -> Predicted:
-    """Average 30 whole trees on bootstraps, scikit-learn's."""
+    """Average 30 unpruned trees of scikit-learn on bootstraps."""
     n_classes = train.targets.n_classes
     if not n_classes:
-        numbers = BaggingRegressor(DecisionTreeRegressor(), VIEWS, random_state=seed)
-        return (numbers.fit(train.X, train.y).predict(X)[:, None], None)
-    classes = BaggingClassifier(DecisionTreeClassifier(), VIEWS, random_state=seed)
-    classes.fit(train.X, train.y)
+        regressor = BaggingRegressor(DecisionTreeRegressor(), VIEWS, random_state=seed)
+        return (regressor.fit(train.X, train.y).predict(X)[:, None], None)
+    classifier = BaggingClassifier(DecisionTreeClassifier(), VIEWS, random_state=seed)
+    classifier.fit(train.X, train.y)
     values = np.zeros((len(X), n_classes))
-    values[:, classes.classes_] = classes.predict_proba(X)
+    values[:, classifier.classes_] = classifier.predict_proba(X)
     return values, None
 
 
-OTHERS: dict[str, Callable[[TreeRows, Any, int], Predicted]] = {
+BASELINES: dict[str, Callable[[TreeRows, Any, int], Predicted]] = {
     "cart-accuracy": _cart_by_accuracy,
     "bagging": _bagging,
 }
 
-CLASSES = {
+CLASSIFICATION_COLUMNS = {
     "cart-accuracy": "CART, by errors",
     "cart-loss": "CART, by log loss",
     "shrunk": "shrunk CART",
-    "thresholds": "crowd thresholds",
+    "thresholds": "ensemble thresholds",
     "ours": "thresholds + shrinkage",
     "ramp": "fixed ramp",
     "shrunk-16": "shrunk CART, 16 leaves",
     "ours-16": "thresholds + shrinkage, 16 leaves",
-    "crisp-16": "their medians, 16 leaves",
-    "splits-16": "crowd splits, 16 leaves",
-    "stopping-16": "crowd stopping, 16 leaves",
-    "leaves-16": "crowd leaves, 16 leaves",
+    "hard-16": "their medians, 16 leaves",
+    "splits-16": "ensemble splits, 16 leaves",
+    "stopping-16": "ensemble stopping, 16 leaves",
+    "leaves-16": "ensemble leaves, 16 leaves",
     "bagging": "bagging of 30",
 }
-WITH_NUMBERS = {
+REGRESSION_COLUMNS = {
     "cart-loss": "CART",
     "shrunk": "shrunk CART",
     "ours": "thresholds + shrinkage",
@@ -260,23 +271,24 @@ WITH_NUMBERS = {
     "ours-16": "thresholds + shrinkage, 16 leaves",
     "bagging": "bagging of 30",
 }
-HALVED = ("cart-accuracy", "cart-loss", "shrunk", "ours", "ours-16", "bagging")
-"""Methods of which two are learned from halves."""
-CLASS_SETS = (
+AGREEMENT_METHODS = ("cart-accuracy", "cart-loss", "shrunk", "ours", "ours-16", "bagging")
+"""Methods that are also fitted to two halves of the training rows."""
+CLASSIFICATION_DATASETS = (
     "abalone", "breast-w", "credit-a", "ecoli", "glass", "heart-c", "heart-statlog", "hepatitis",
     "iris", "labor", "letter", "liver", "lymph", "optdigits", "pendigits", "pima", "segment",
     "sonar", "tic-tac-toe", "vehicle", "vote", "vowel", "waveform", "wine", "yeast",
 )  # fmt: skip
-NUMBER_SETS = (
+REGRESSION_DATASETS = (
     "abalone", "autompg", "bodyfat", "cpu-small", "housing", "kin8nm", "machine-cpu", "pbc",
     "puma8nh", "sensory", "servo", "stock",
 )  # fmt: skip
 FOLDS = 5
-LEAST = 1e-3
+MIN_PROBABILITY = 1e-3
+"""Lower probabilities are raised to this one before the log loss is computed."""
 
 
 class TreeParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One method on one set, all folds of one repeat."""
+    """One method on one dataset, all folds of one repeat."""
 
     dataset: str
     method: str
@@ -284,7 +296,6 @@ class TreeParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     seed: int
 
 
-# two methods that are compared
 PAIRS = (
     ("ours", "cart-accuracy"),
     ("ours", "cart-loss"),
@@ -294,13 +305,14 @@ PAIRS = (
     ("ours", "ramp"),
     ("ours-16", "cart-loss"),
     ("ours-16", "shrunk-16"),
-    ("crisp-16", "ours-16"),
+    ("hard-16", "ours-16"),
     ("splits-16", "shrunk-16"),
     ("stopping-16", "shrunk-16"),
     ("leaves-16", "shrunk-16"),
     ("ours", "bagging"),
 )
-NUMBER_PAIRS = (
+"""Methods that are compared with each other."""
+REGRESSION_PAIRS = (
     ("ours", "cart-loss"),
     ("ours", "shrunk"),
     ("ours-16", "cart-16"),
@@ -311,23 +323,24 @@ NUMBER_PAIRS = (
 
 @paper_table("inner-tree")
 class InnerTree(PaperTable[int]):
-    """Repeats of five folds: of three sets, of all, and ten times."""
+    """Repeats of five-fold cross-validation; the quick scale has three datasets."""
 
     scales = Scales(1, 2, 10)
-    quick_datasets = ("iris", "wine", f"{NUMBERS}servo")
+    quick_datasets = ("iris", "wine", f"{REGRESSION}servo")
 
     def datasets(self, scale: str) -> tuple[str, ...]:
-        """All sets with classes, then those with numbers."""
-        return (*CLASS_SETS, *(f"{NUMBERS}{name}" for name in NUMBER_SETS))
+        """Classification datasets, then regression datasets."""
+        return (*CLASSIFICATION_DATASETS, *(f"{REGRESSION}{name}" for name in REGRESSION_DATASETS))
 
     def fingerprint(self, name: str, data_dir: str | None) -> str:
-        known = set_print if name.startswith(NUMBERS) else dataset_print
-        return known(name, data_dir)
+        fingerprint = file_fingerprint if name.startswith(REGRESSION) else dataset_print
+        return fingerprint(name, data_dir)
 
     def grid(self, scope: PaperScope) -> Iterator[TreeParams]:
-        """Repeats first, so that a run that was stopped has all sets."""
+        """Repeats first, so that an interrupted run has all datasets."""
         for repeat, name in product(range(self.scale_of(scope)), scope.datasets):
-            for method in WITH_NUMBERS if name.startswith(NUMBERS) else CLASSES:
+            regression = name.startswith(REGRESSION)
+            for method in REGRESSION_COLUMNS if regression else CLASSIFICATION_COLUMNS:
                 yield TreeParams(dataset=name, method=method, repeat=repeat, seed=scope.seed)
 
     @staticmethod
@@ -335,21 +348,21 @@ class InnerTree(PaperTable[int]):
     def compute(params: TreeParams, data_dir: str | None) -> dict[str, float]:
         seed = repeat_seed(params.seed, params.repeat)
         rows = tree_rows(params.dataset, data_dir, seed)
-        if params.dataset.startswith(NUMBERS):
-            return _number_scores(params.method, rows, seed)
-        return _class_scores(params.method, rows, seed)
+        if params.dataset.startswith(REGRESSION):
+            return _regression_scores(params.method, rows, seed)
+        return _classification_scores(params.method, rows, seed)
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        classes = [name for name in scope.datasets if not name.startswith(NUMBERS)]
-        numbers = [name for name in scope.datasets if name.startswith(NUMBERS)]
+        classification = [name for name in scope.datasets if not name.startswith(REGRESSION)]
+        regression = [name for name in scope.datasets if name.startswith(REGRESSION)]
         groups = grouped(results, "dataset", "method")
         tables = (
-            ("accuracy", "accuracy (%)", classes, CLASSES),
-            ("log_loss", "log loss", classes, CLASSES),
-            ("agreement", "agreement of two halves (%)", classes,
-             {name: CLASSES[name] for name in HALVED}),
-            ("leaves", "leaves", classes, CLASSES),
-            ("r2", "R²", numbers, WITH_NUMBERS),
+            ("accuracy", "accuracy (%)", classification, CLASSIFICATION_COLUMNS),
+            ("log_loss", "log loss", classification, CLASSIFICATION_COLUMNS),
+            ("agreement", "agreement of two halves (%)", classification,
+             {name: CLASSIFICATION_COLUMNS[name] for name in AGREEMENT_METHODS}),
+            ("leaves", "leaves", classification, CLASSIFICATION_COLUMNS),
+            ("r2", "R²", regression, REGRESSION_COLUMNS),
         )  # fmt: skip
         made = []
         for value, measure, names, methods in tables:
@@ -359,7 +372,7 @@ class InnerTree(PaperTable[int]):
                 if method == "bagging" and value == "leaves":
                     continue
                 values = by_repeat(found, value)
-                short = name.removeprefix(NUMBERS)
+                short = name.removeprefix(REGRESSION)
                 rows.append(self.entry(short, methods[method], values, failed(found)))
             summary = [] if value == "leaves" else _sentences(rows, value, methods)
             better = {"log_loss": False, "leaves": None}.get(value, True)
@@ -373,7 +386,7 @@ class InnerTree(PaperTable[int]):
 
 def _sentences(rows: Sequence[ResultRow], value: str, methods: dict[str, str]) -> list[str]:
     sentences = []
-    for one, other in NUMBER_PAIRS if value == "r2" else PAIRS:
+    for one, other in REGRESSION_PAIRS if value == "r2" else PAIRS:
         if one in methods and other in methods:
             columns = (methods[one], methods[other])
             scores = complete_scores(rows, columns)[1]
@@ -386,7 +399,7 @@ def _sentences(rows: Sequence[ResultRow], value: str, methods: dict[str, str]) -
 
 
 def loss_sentence(one: str, other: str, scores: NDArray[np.float64]) -> list[str]:
-    """Say by how much the log loss of one method is lower than that of another."""
+    """Compare the log losses of two methods, with Wilcoxon's test."""
     if not len(scores):
         return []
     means, lower = scores.mean(axis=0), int((scores[:, 0] < scores[:, 1]).sum())
@@ -399,31 +412,31 @@ def loss_sentence(one: str, other: str, scores: NDArray[np.float64]) -> list[str
     return [f"{text}, Wilcoxon p = {wilcoxon(scores[:, 0] - scores[:, 1]).pvalue:.2g}."]
 
 
-def _class_scores(method: str, rows: TreeRows, seed: int) -> dict[str, float]:
+def _classification_scores(method: str, rows: TreeRows, seed: int) -> dict[str, float]:
     fold_seed, *seeds = draw_seeds(seed, 1 + FOLDS)
     shares = np.zeros((len(rows.X), rows.targets.n_classes))
     leaves: list[float] = []
-    agreeing = 0
+    n_agreeing = 0
     for fold, own in zip(make_folds(rows.y, FOLDS, fold_seed), seeds, strict=True):
         train, X = rows.take(fold.train), rows.X[fold.test]
         shares[fold.test], n_leaves = predict_new(method, train, X, own)
         leaves += [] if n_leaves is None else [n_leaves]
-        if method in HALVED:
-            agreeing += _agreeing(method, train, X, own)
+        if method in AGREEMENT_METHODS:
+            n_agreeing += _count_agreements(method, train, X, own)
     correct = shares.argmax(axis=1) == rows.y
-    losses = -np.log(np.maximum(shares[np.arange(len(correct)), rows.y], LEAST))
+    losses = -np.log(np.maximum(shares[np.arange(len(correct)), rows.y], MIN_PROBABILITY))
     scores: dict[str, Any] = {
         "accuracy": 100 * float(correct.mean()), "log_loss": float(losses.mean())
     }  # fmt: skip
     if leaves:
         scores["leaves"] = float(np.mean(leaves))
-    if method in HALVED:
-        scores["agreement"] = 100 * agreeing / len(correct)
+    if method in AGREEMENT_METHODS:
+        scores["agreement"] = 100 * n_agreeing / len(correct)
     return scores
 
 
-def _agreeing(method: str, train: TreeRows, X: NDArray[np.float32], seed: int) -> int:
-    """Rows that trees of two halves give one class."""
+def _count_agreements(method: str, train: TreeRows, X: NDArray[np.float32], seed: int) -> int:
+    """Count the rows for which trees of two halves predict the same class."""
     first, second = make_folds(train.y, 2, seed)
     one, other = (
         predict_new(method, train.take(part.train), X, seed)[0].argmax(axis=1)
@@ -432,7 +445,7 @@ def _agreeing(method: str, train: TreeRows, X: NDArray[np.float32], seed: int) -
     return int((one == other).sum())
 
 
-def _number_scores(method: str, rows: TreeRows, seed: int) -> dict[str, float]:
+def _regression_scores(method: str, rows: TreeRows, seed: int) -> dict[str, float]:
     fold_seed, *seeds = draw_seeds(seed, 1 + FOLDS)
     predicted = np.zeros(len(rows.X))
     labels = np.zeros(len(rows.X), dtype=int)

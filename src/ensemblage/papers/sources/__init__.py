@@ -1,3 +1,3 @@
-"""Data from several sources: what helps where they are known, and what to expect of new ones."""
+"""Study of data from several sources: known sources and new sources."""
 
 from ensemblage.papers.sources import _study as _study

@@ -1,4 +1,4 @@
-"""Offsets of sources, one source and one row at a time."""
+"""Calibration intercepts of sources, one source and one row at a time."""
 
 import math
 
@@ -6,16 +6,16 @@ import numpy as np
 from scipy.optimize import minimize
 
 
-def source_loss(offset, log_proba, labels, weights, ridge):
-    total = ridge * sum(b * b for b in offset)
+def source_loss(intercepts, log_proba, labels, weights, ridge):
+    total = ridge * sum(b * b for b in intercepts)
     for logs, label, weight in zip(log_proba, labels, weights, strict=True):
-        scores = [log + b for log, b in zip(logs, offset, strict=True)]
+        scores = [log + b for log, b in zip(logs, intercepts, strict=True)]
         total -= weight * (scores[label] - math.log(sum(math.exp(score) for score in scores)))
     return total
 
 
-def offsets_by_source(log_proba, labels, sources, weights, ridge):
-    """Minimise the loss of each source by itself, by numeric slopes."""
+def intercepts_by_source(log_proba, labels, sources, weights, ridge):
+    """Minimise the loss of each source by itself, by numeric gradients."""
     found = []
     for source in range(max(sources) + 1):
         own = [m for m in range(len(labels)) if sources[m] == source]
