@@ -29,7 +29,7 @@ def test_fit_prints_a_summary(run, table_file):
     assert result.exit_code == 0
     assert "strata ensemble: accuracy" in result.stdout
     assert "(2-fold CV; majority class 0.6500)" in result.stdout
-    assert "strata of" in result.stdout
+    assert "strata with" in result.stdout
     assert "one scaled logistic regression per stratum, fused by affinity gate" in result.stdout
     assert "Saved to s.skops." in result.stderr
 

@@ -109,7 +109,7 @@ def test_the_command_shows_and_draws_it(method, quick_model, tmp_path):
         ("logistic", "chosen by inner folds: C = "),
         ("forest", " trees, "),
         ("boosting", " boosting rounds"),
-        ("strata", " strata of "),
+        ("strata", " strata with "),
         ("bayesnet", "a network of 5 nodes and "),
         ("subspace", " members on "),
     ],

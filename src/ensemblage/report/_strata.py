@@ -150,7 +150,7 @@ def learned(estimator: Any, columns: Sequence[str]) -> Iterator[str]:
     kinds = Counter(type(final_step(each)).__name__ for each in estimator.estimators_)
     # A stratum of one value has a constant member; the others are what was asked for.
     member = max(kinds, key=lambda kind: (not kind.startswith("Dummy"), kinds[kind]))
-    yield f"{len(sizes)} strata of {range_text(sizes)} of the {len(memberships)} rows"
+    yield f"{len(sizes)} strata with {range_text(sizes)} of {len(memberships)} rows each"
     n_strata = (memberships > WITHIN).sum(axis=1)
     if n_strata.min() == n_strata.max() == 1:
         yield "every row is in one stratum"
