@@ -196,6 +196,6 @@ def test_quick_samples_the_rows_of_a_large_file(run, tmp_path, monkeypatch):
     asked = ("compare", tmp_path / "rows.parquet", "-t", "kind", "-m", "majority", "-j", 1)
     quick = run(*asked, "--quick", "--seed", 3)
     assert quick.exit_code == 0, quick.output
-    said = "The file has 200 rows, of which 60 were drawn by the seed 3."
-    assert said in " ".join(quick.stderr.split())
+    note = "The file has 200 rows, of which 60 were drawn by the seed 3."
+    assert note in " ".join(quick.stderr.split())
     assert "were drawn" not in run(*asked, "--folds", 2).stderr

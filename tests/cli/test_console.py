@@ -86,19 +86,19 @@ def test_two_names_for_one_page_are_refused(run, network):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (["--report", "page.txt"], 2, "page.txt must end in .html"),
         (["--report", "none/page.html"], 1, "there is no folder none"),
     ],
 )
 @pytest.mark.parametrize("command", [["compare"], ["cluster"], ["explain", "none.skops"]])
-def test_a_page_that_cannot_be_is_refused_first(run, table_file, command, arguments, code, said):
+def test_a_page_that_cannot_be_is_refused_first(run, table_file, command, arguments, code, message):
     # a model that is not there would be refused too, but later
     data = ["people.csv"] if command[0] == "cluster" else []
     done = run(*command, *data, *arguments)
     assert done.exit_code == code
-    assert said in " ".join(done.stderr.replace("│", "").split())
+    assert message in " ".join(done.stderr.replace("│", "").split())
 
 
 @pytest.mark.parametrize("missing", ["jinja2", "matplotlib"])
@@ -203,9 +203,9 @@ def test_compiling_is_shown(monkeypatch, capsys, tmp_path):
             time.sleep(0.2)
             advance(3, 5)
             time.sleep(0.2)
-        said = capsys.readouterr().err
-        assert ("Fitting: 2 of 5, compiling kernels (once per machine)" in said) == compiles
-        assert "Fitting: 3 of 5, about 1 s left" in said
+        shown = capsys.readouterr().err
+        assert ("Fitting: 2 of 5, compiling kernels (once per machine)" in message) == compiles
+        assert "Fitting: 3 of 5, about 1 s left" in shown
 
 
 def test_a_late_bar_is_silent_until_its_first_call(capsys, monkeypatch):
@@ -218,6 +218,6 @@ def test_a_late_bar_is_silent_until_its_first_call(capsys, monkeypatch):
         time.sleep(0.2)
         advance(20, 1000)
         time.sleep(0.2)
-    said = capsys.readouterr().err
-    assert "Predicting rows: 10 of 1000" in said
-    assert "Predicting rows: 20 of 1000, about " in said
+    shown = capsys.readouterr().err
+    assert "Predicting rows: 10 of 1000" in shown
+    assert "Predicting rows: 20 of 1000, about " in shown

@@ -86,9 +86,9 @@ def test_predict_keeps_columns_and_notes_unseen_values(run, people_model, tmp_pa
     header, *rows = result.stdout.splitlines()
     assert header == "id,age,prediction,probability_no,probability_yes"
     assert [row.split(",")[:2] for row in rows] == [["007", "25"], ["008", "26"], ["009", "99"]]
-    said = " ".join(result.stderr.split())
-    assert "Note: Unseen categories in column 'job': 'pilot' (1 row)." in said
-    assert "most of all in column 'age': 1 of 3 rows (counted from 0: 2)" in said
+    shown = " ".join(result.stderr.split())
+    assert "Note: Unseen categories in column 'job': 'pilot' (1 row)." in shown
+    assert "most of all in column 'age': 1 of 3 rows (counted from 0: 2)" in shown
     refused = run("predict", people_model, "new.csv")
     assert "columns that the model does not know: id" in " ".join(refused.stderr.split())
     facts = json.loads(run("predict", people_model, "new.csv", "--keep", "id", "--json").stdout)

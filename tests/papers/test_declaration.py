@@ -36,7 +36,7 @@ FULL = {
     "inner-table2": 15 * (1 + 100 + 3 * 10),
     "inner-table3": 15 * (1 + 100 + 3 * 10),
     "inner-noise": 15 * 4 * 2 * (3 + 3),
-    # sets with numbers are not in the small folder
+    # regression datasets are not in the small folder
     "inner-tree": 10 * 25 * 13,
     "flagship": 5 * 25,
     # two models without each of 17 sources, then splits of four tables

@@ -149,7 +149,7 @@ def test_the_verdict_comes_first():
     page = comparison_page(comparison(*two_methods()))
     assert page.title == "Methods compared on iris"
     assert page.summary[0] == "The first ranks first."
-    assert page.summary[1].startswith("Strata is ahead of forest by 0.033 on average")
+    assert page.summary[1].startswith("Strata is better than forest by 0.033 on average")
     assert "Of this library's methods strata does best, with accuracy 0.8833" in page.summary[2]
     assert page.facts["measure"] == "accuracy"
     assert page.facts["rows"] == "1,500"

@@ -22,7 +22,7 @@ def frame():
 
 @pytest.fixture
 def people(table_file):
-    """A saved model of numbers and words, and the rows that it was fitted on."""
+    """A saved model of numeric and categorical columns, and its training rows."""
     dataset = Dataset.from_table(read_table(table_file), "class")
     model = train(dataset, "logistic", n_splits=2).model
     saved = SavedModel(model, dataset.feature_names, dataset.kinds, "class")
@@ -51,7 +51,7 @@ def test_numbers_have_their_spread(frame):
 def test_a_saved_model_takes_its_columns_by_name_and_kind(people):
     saved, X, frame = people
     turned = frame[["pay", "class", "job", "age"]]
-    # in the first partition no job is known: it stays a column of words
+    # in the first partition every job is missing: the column stays categorical
     turned.loc[:9, "job"] = np.nan
     expected = prediction_columns(predict(saved.model, X))
     computed = predict(saved, dd.from_pandas(turned, npartitions=4)).compute()
@@ -61,8 +61,8 @@ def test_a_saved_model_takes_its_columns_by_name_and_kind(people):
         predict(saved, dd.from_pandas(frame[["age", "job"]], npartitions=1)).compute()
 
 
-class Told:
-    """Says the sources that it is told."""
+class BySource:
+    """Predicts by the source."""
 
     classes_ = np.array(["no", "yes"])
 
@@ -72,10 +72,10 @@ class Told:
 
 def test_a_model_of_sources_is_told_them(frame):
     saved = SavedModel(
-        Told(), ("a",), ("numeric",), source=SourceColumn("site", ("Bern",)), ignored=("b", "c")
+        BySource(), ("a",), ("numeric",), source=SourceColumn("site", ("Bern",)), ignored=("b", "c")
     )
-    told = frame.assign(site=["Bern", "Rome"] * 30)
-    computed = predict(saved, dd.from_pandas(told, npartitions=2)).compute()
+    with_source = frame.assign(site=["Bern", "Rome"] * 30)
+    computed = predict(saved, dd.from_pandas(with_source, npartitions=2)).compute()
     assert computed["prediction"].tolist() == ["yes", "no"] * 30
 
 

@@ -368,7 +368,7 @@ def _measure_notes(
 
 
 def _fold_notes(dataset: Dataset, n_splits: int, n_repeats: int) -> list[str]:
-    """Refuse impossible numbers of folds; note classes with fewer rows than folds."""
+    """Refuse an impossible number of folds; note classes with fewer rows than folds."""
     if n_splits < 2:
         raise ValueError(f"`n_splits`, the number of folds, must be at least 2, got {n_splits}.")
     if n_repeats < 1:

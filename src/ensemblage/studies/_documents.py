@@ -140,7 +140,7 @@ class ResultTable(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CellCounts(Struct, frozen=True, forbid_unknown_fields=True):
-    """Numbers of cells of a run."""
+    """Counts of cells of a run."""
 
     total: Annotated[Count, Meta(description="All cells of the experiment.")]
     done: Annotated[Count, Meta(description="Cells that have a result, including failed ones.")]
