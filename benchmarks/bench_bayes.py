@@ -1,8 +1,7 @@
-"""Speed of Bayesian networks, side by side with Weka, pyAgrum and pgmpy in one run.
+"""Speed of Bayesian networks compared with Weka, pyAgrum and pgmpy in one run.
 
-Times are CPU seconds, the best of several runs, kernels warm. Weka is measured inside one
-Java process after warm-up, so neither its start nor its cold code counts. Peers that are not
-installed are skipped with a reason.
+Times are CPU seconds, the best of several runs, after compilation. Weka is measured inside one
+Java process after warm-up. Packages that are not installed are skipped with a reason.
 
 Run with ``python benchmarks/bench_bayes.py``. WEKA_JAR names Weka's jar file (by default
 where Debian's package ``weka`` puts it), ENSEMBLAGE_DATA a folder that holds tic-tac-toe.csv and
@@ -59,7 +58,7 @@ public class Bench {
 
 
 def best_of(function, repeats=5):
-    """Least CPU time of a call."""
+    """Minimum CPU time of a call."""
     times = []
     for _ in range(repeats):
         start = time.process_time()
@@ -81,7 +80,7 @@ def generate(n_rows, sizes, n_classes, seed=0):
 
 
 def read(name, n_rows, sizes):
-    """Read a real set of two classes, gaps filled, or make one of its shape."""
+    """Read a dataset with two classes, missing values imputed, or generate one of its shape."""
     path = Path(os.environ.get("ENSEMBLAGE_DATA", ".")) / f"{name}.csv"
     if not path.exists():
         return generate(n_rows, sizes, 2)
@@ -99,7 +98,7 @@ def write_arff(X, y, path):
 
 
 def time_weka(X, y, repeats):
-    """CPU seconds of Weka's leave-one-out K2, or the reason why there are none."""
+    """CPU seconds of Weka's leave-one-out K2, or why it was skipped."""
     if shutil.which("java") is None or not WEKA_JAR.exists():
         return "skipped: no Java or no Weka"
     with tempfile.TemporaryDirectory() as folder:
@@ -140,7 +139,7 @@ def time_pgmpy(X, y):
 
     try:
         return best_of(learn, 1)
-    except Exception as error:  # a peer's own trouble is reported, not ours to mend
+    except Exception as error:  # report errors of the other package
         return f"failed: {error}"
 
 
@@ -167,12 +166,12 @@ def time_pyagrum_rows(model, X):
 
 
 def search_only(model, X, y):
-    """Search and tables on codes, which is what Weka is given."""
+    """Structure search and tables on encoded data, as given to Weka."""
     training = read_training(model, X, y, None)
     sample = code_sample(training, "mdlp", model.max_entries)
     space = plan_search(model, training)
 
-    def learn():  # the steps of fit, apart
+    def learn():  # the single steps of fit
         score, estimate, _ = model._plan(training, sample)  # noqa: SLF001
         structure = SEARCHES[model.search](score, space, lambda: False)
         model._store(training, space, structure, estimate(structure)[0], [])  # noqa: SLF001
@@ -186,7 +185,7 @@ def show(label, value, reference=None):
         return
     ratio = f"   {value / reference:8.1f} x ours" if reference else ""
     if reference:
-        row("networks: ours, K2 and tables on codes", reference, value, against=label)
+        row("networks: ours, K2 and tables on encoded data", reference, value, against=label)
     else:
         row(f"networks: {label}", value)
     print(f"  {label:<44}{value:10.4f} s{ratio}")
@@ -203,10 +202,10 @@ def bench_structure():
         print(label)
         plain = BayesNetClassifier().fit(X, y)
         ours = best_of(search_only(BayesNetClassifier(), X, y), 10)
-        show("ours, K2 and tables on codes", ours)
-        show("ours, whole fit from a frame", best_of(partial(plain.fit, X, y), 5), ours)
+        show("ours, K2 and tables on encoded data", ours)
+        show("ours, fit from a dataframe", best_of(partial(plain.fit, X, y), 5), ours)
         local = BayesNetClassifier(criterion="k2").fit(X, y)
-        show("ours, whole fit, K2's own score", best_of(partial(local.fit, X, y), 5), ours)
+        show("ours, fit with the K2 score", best_of(partial(local.fit, X, y), 5), ours)
         show("Weka, K2 and tables (same score)", time_weka(X, y, repeats), ours)
         show("pyAgrum, K2 (other score)", time_pyagrum(X, y), ours)
         show("pgmpy, hill climbing (other score)", time_pgmpy(X, y), ours)
@@ -215,7 +214,7 @@ def bench_structure():
 
 
 def bench_prediction():
-    print("prediction of 8,000 rows (numbers, 12 columns)")
+    print("prediction of 8,000 rows (12 numeric columns)")
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 8_000)
     X = rng.normal(size=(8_000, 12)) + 0.7 * y[:, None] * (np.arange(12) < 6)
@@ -227,20 +226,20 @@ def bench_prediction():
     bag = BaggingClassifier(BayesNetClassifier(), n_estimators=30, random_state=0)
     bag.fit(X[:1000], y[:1000])
     show("bagging of 30 networks", best_of(lambda: bag.predict_proba(X), 5), times[30])
-    print("prediction of 8,000 rows (words), in microseconds per row")
-    sets = {
+    print("prediction of 8,000 rows (categorical columns), in microseconds per row")
+    datasets = {
         "tic-tac-toe": read("tic-tac-toe", 958, [3] * 9),
         "vote": read("vote", 435, [2] * 16),
         "kr-vs-kp-sized": generate(3_196, [2] * 36, 2),
     }
-    for label, (frame, classes) in sets.items():
-        words = frame.rename(columns=lambda name: name.replace("-", "_"))
-        model = BayesNetClassifier(calibration=None).fit(words, classes)
-        many = words.iloc[np.arange(8_000) % len(words)]
+    for label, (frame, classes) in datasets.items():
+        renamed = frame.rename(columns=lambda name: name.replace("-", "_"))
+        model = BayesNetClassifier(calibration=None).fit(renamed, classes)
+        many = renamed.iloc[np.arange(8_000) % len(renamed)]
         ours = best_of(lambda m=model, rows=many: m.predict_proba(rows), 15) / len(many)
-        theirs = time_pyagrum_rows(model, words)
-        told = theirs if isinstance(theirs, str) else f"{1e6 * theirs:.0f}, {theirs / ours:.0f} x"
-        print(f"  {label:<44}ours {1e6 * ours:.2f}, pyAgrum {told}")
+        theirs = time_pyagrum_rows(model, renamed)
+        shown = theirs if isinstance(theirs, str) else f"{1e6 * theirs:.0f}, {theirs / ours:.0f} x"
+        print(f"  {label:<44}ours {1e6 * ours:.2f}, pyAgrum {shown}")
 
 
 def bench_large():
@@ -248,7 +247,7 @@ def bench_large():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 1_000_000, dtype=np.int8)
     X = np.empty((1_000_000, 30), dtype=np.int8)
-    for j in range(30):  # column by column, so that making the data is not the peak
+    for j in range(30):  # column by column, so that generating the data is not the peak
         X[:, j] = rng.random(1_000_000, dtype=np.float32) < 0.3 + 0.4 * y * (j % 3 == 0)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
@@ -280,7 +279,7 @@ print(time.perf_counter() - start, time.process_time() - cpu)
 
 
 def bench_first_fit():
-    print("first fit in a new process, imports included (wall, CPU)")
+    print("first fit in a new process, including imports (wall, CPU)")
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
         for label, everything in (

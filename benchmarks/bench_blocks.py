@@ -1,7 +1,7 @@
-"""Rows on disk and on a cluster beside rows in memory: equal bits, memory, time per row.
+"""Rows on disk and on a Dask cluster compared with memory: equal bits, memory, time per row.
 
-``--rows`` scales it down. Times are of the wall clock: run it on an idle machine. ``--only peers``
-fits scikit-learn's and dask-ml's estimators beside ours to the same rows in memory, in CPU time.
+``--rows`` sets the size. Times are wall-clock times: run it on an idle machine. ``--only peers``
+compares with scikit-learn's and dask-ml's estimators on the same rows in memory, in CPU time.
 """
 
 import os
@@ -55,7 +55,7 @@ SMALL = {
 
 
 def rows_of(part, n_rows, seed=0):
-    """Rows around eight centres, the same whoever makes them."""
+    """Rows around eight centres, the same in every process."""
     centres = 3 * np.random.default_rng(seed).normal(size=(8, D))
     rng = np.random.default_rng([seed, part])
     return (rng.normal(size=(n_rows, D)) + centres[rng.integers(8, size=n_rows)]).astype(np.float32)
@@ -69,27 +69,27 @@ def write_rows(path, n_rows, chunk=500_000):
 
 
 def anonymous():
-    """Memory of this process that no file stands behind, in MB."""
+    """Anonymous memory of this process, in MB."""
     for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
         if line.startswith("Anonymous:"):
             return int(line.split()[1]) / 1e3
-    raise AssertionError("no such line")
+    raise AssertionError("no line Anonymous")
 
 
 class Peak:
-    """The largest of many looks at the memory."""
+    """Peak memory, by sampling."""
 
     def __init__(self, every=0.5):
-        self.every = every  # a look takes time, which counts as the process's
+        self.every = every  # seconds; sampling costs CPU time of the process
 
     def __enter__(self):
         self.most, self.over = anonymous(), threading.Event()
-        self.watch = threading.Thread(target=self.look)
+        self.watch = threading.Thread(target=self.sample)
         self.watch.start()
         return self
 
-    def look(self):
-        """Ask now and then."""
+    def sample(self):
+        """Sample until the end."""
         while not self.over.wait(self.every):
             self.most = max(self.most, anonymous())
 
@@ -100,7 +100,7 @@ class Peak:
 
 @contextmanager
 def counted_passes():
-    """Count passes by what they do: their number depends on the rows, not on where these are."""
+    """Count passes by kernel; the counts depend on the rows, not on where they are."""
     found, blocks = Counter(), LocalBlocks._blocks  # noqa: SLF001
 
     def counting(source, kernel):
@@ -113,7 +113,7 @@ def counted_passes():
 
 @contextmanager
 def timed_passes():
-    """Time the passes that leave state with rows on a cluster: the iterations."""
+    """Time the passes with state on a Dask cluster: the iterations."""
     found, advance = [], DaskBlocks._advance  # noqa: SLF001
 
     def timing(source, *call):
@@ -127,7 +127,7 @@ def timed_passes():
 
 
 class Timed(NamedTuple):
-    """Time on the wall, of the processor (which others on the machine change less), the model."""
+    """Wall-clock time, CPU time (less sensitive to other work), and the fitted model."""
 
     wall: float
     processor: float
@@ -165,7 +165,7 @@ def on_disk(folder, n_rows):
             against="rows in memory", bar=1.3)  # fmt: skip
         row(f"{name}, {n_rows:,} rows on disk, anonymous memory", peak.most, unit="MB", bar=1000)
         print(f"{name}: {n_rows} rows on disk {1e6 * disk[0]:.3f} us per row, in memory "
-              f"{1e6 * memory[0]:.3f} us, ratio {wall:.2f} (limit 1.3; of processor time "
+              f"{1e6 * memory[0]:.3f} us, ratio {wall:.2f} (limit 1.3; of CPU time "
               f"{processor:.2f}); anonymous memory {peak.most:.0f} MB (limit 1000)")  # fmt: skip
         print(f"  passes over rows on disk: {dict(passes)}")
         print(f"  over those in memory: {dict(few_passes)}", flush=True)
@@ -200,9 +200,9 @@ def same_bits(folder, client):
 
 
 def halves_at_once(model, X, repeats):
-    """Seconds for both halves of the rows in two processes that do not know of each other.
+    """Seconds for both halves of the rows in two independent processes.
 
-    More than this the two cores cannot give: they share caches and memory.
+    An upper limit of the speed of two cores, which share caches and memory.
     """
 
     def fit_half(number, sent):
@@ -243,7 +243,7 @@ def on_a_cluster(n_rows, repeats=3):
                  for part in range(len(X) // chunk)]
             )  # fmt: skip
             source = open_blocks(lazy)
-            distributed.wait(source._parts)  # noqa: SLF001  the rows are there before the clock runs
+            distributed.wait(source._parts)  # noqa: SLF001  before timing
             for name, model in MODELS.items():
                 timed(model, source)
                 per_pass, runs = [], []
@@ -255,22 +255,22 @@ def on_a_cluster(n_rows, repeats=3):
                 times[name][n_workers, "pass"] = min(per_pass)
     for name, found in times.items():
         row(f"{name}, {len(X):,} rows, one worker", found[1], found[0], bar=1.15,
-            against="in this process")  # fmt: skip
-        row(f"{name}, {len(X):,} rows, a pass by one worker", found[1, "pass"], found[2, "pass"],
-            bar=1.7, least=True, against="by two")  # fmt: skip
+            against="one process")  # fmt: skip
+        row(f"{name}, {len(X):,} rows, a pass with one worker", found[1, "pass"], found[2, "pass"],
+            bar=1.7, least=True, against="two workers")  # fmt: skip
         row(f"{name}, {len(X):,} rows, one worker", found[1], found[2], against="two workers")
         print(
-            f"{name}, {len(X)} rows: in this process {found[0]:.2f} s, one worker {found[1]:.2f} s "
+            f"{name}, {len(X)} rows: one process {found[0]:.2f} s, one worker {found[1]:.2f} s "
             f"(overhead {found[1] / found[0] - 1:.0%}, limit 15 %), two workers {found[2]:.2f} s "
-            f"({found[1] / found[2]:.2f} times faster); both halves at once, each in "
-            f"a process of its own: {found[0] / found['halves']:.2f} times faster; a pass of one "
-            f"worker {found[1, 'pass']:.3f} s, of two {found[2, 'pass']:.3f} s "
+            f"({found[1] / found[2]:.2f} times faster); both halves in two "
+            f"independent processes: {found[0] / found['halves']:.2f} times faster; a pass with "
+            f"one worker {found[1, 'pass']:.3f} s, with two {found[2, 'pass']:.3f} s "
             f"({found[1, 'pass'] / found[2, 'pass']:.2f} times faster, limit 1.7)"
         )
 
 
-def sides_of(X):
-    """Models to fit for five passes, each from the same rows."""
+def models_of(X):
+    """Models to fit for five passes, from the same initial rows."""
     start = {"init": X[:10], "max_iter": 5, "tol": 0.0}
     mixture = {"covariance_type": "diag", "means_init": X[:8], "init_params": "random_from_data"}
     return {
@@ -285,18 +285,18 @@ def sides_of(X):
 
 
 def peers(n_rows):
-    """Print CPU time per row and pass and memory of each side, in a process of its own."""
+    """Print CPU time per row and pass and memory of each model, in separate processes."""
     found = {}
     for name in ("InnerKMeans, 20 views", "KMeans", "MiniBatchKMeans", "dask-ml's KMeans", "HISS",
                  "GaussianMixture"):  # fmt: skip
         with ProcessPoolExecutor(1, get_context("spawn")) as alone:
-            each, passes, memory = alone.submit(one_side, name, n_rows).result()
+            each, passes, memory = alone.submit(measure_model, name, n_rows).result()
         if each is None:
-            print(f"{name} was not measured: it is not installed")
+            print(f"{name} skipped: not installed")
             continue
         found[name] = each
         print(f"{name}, {n_rows} rows: {1e9 * each:.0f} ns of CPU per row and pass ({passes:.3g} "
-              f"passes), {memory:.0f} MB beside the rows", flush=True)  # fmt: skip
+              f"passes), {memory:.0f} MB in addition to the rows", flush=True)  # fmt: skip
     for name, theirs in found.items():
         own = "HISS" if name == "GaussianMixture" else "InnerKMeans, 20 views"
         if name not in {"HISS", own}:
@@ -304,8 +304,8 @@ def peers(n_rows):
                 unit="ns", against=name)  # fmt: skip
 
 
-def one_side(name, n_rows):
-    """CPU seconds of a model per row and pass, passes, and memory beside the rows in MB."""
+def measure_model(name, n_rows):
+    """CPU seconds per row and pass, passes, and memory in addition to the rows in MB."""
     X = np.concatenate([rows_of(part, 100_000) for part in range(-(-n_rows // 100_000))])[:n_rows]
     if name.startswith("dask-ml"):
         try:
@@ -318,7 +318,7 @@ def one_side(name, n_rows):
         model = TheirKMeans(10, init=X[:10].astype(float), max_iter=5, tol=0.0)
         few, X = (da.from_array(rows, chunks=(100_000, D)) for rows in (X[:20_000], X))
     else:
-        model, few = sides_of(X)[name], X[:20_000]
+        model, few = models_of(X)[name], X[:20_000]
     timed(model, few)  # kernels are compiled
     before = anonymous()
     with Peak(every=0.05) as peak:
@@ -341,7 +341,7 @@ def main():
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--only", choices=["bits", "disk", "cluster", "peers"])
     parser.add_argument("--peer-rows", type=int, default=500_000)
-    parser.add_argument("--folder", help="where to put the rows; a temporary folder by default")
+    parser.add_argument("--folder", help="folder for the rows; by default temporary")
     asked = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:

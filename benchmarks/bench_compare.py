@@ -1,7 +1,7 @@
-"""Time ``ensemblage compare --quick`` on made-up tables of words, numbers and gaps.
+"""Time ``ensemblage compare --quick`` on generated tables of mixed types with missing values.
 
-CPU seconds of the command and its workers, read from the kernel; kernels are compiled by a first
-call on a small table. ``python benchmarks/bench_compare.py`` runs all tables, or those named.
+CPU seconds of the command and its workers; a first call on a small table compiles the kernels.
+``python benchmarks/bench_compare.py`` runs all tables, or those named.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ import numpy as np
 
 from all_benchmarks import row
 
-SIZES_OF_WORDS = (30, 200, 5, 2, 8, 3, 12, 6, 4, 20)
+# Categories per categorical column.
+N_CATEGORIES = (30, 200, 5, 2, 8, 3, 12, 6, 4, 20)
+# Fraction of missing values.
 MISSING = 0.05
 
 
 class Made(NamedTuple):
-    """Rows, columns of numbers and of words, and the CPU seconds that are allowed."""
+    """Rows, numeric and categorical columns, and the limit in CPU seconds."""
 
     rows: int
-    numbers: int
-    words: int
+    numeric: int
+    categorical: int
     allowed: float
 
 
@@ -36,24 +38,24 @@ TABLES = {"small": Made(300, 4, 2, 60.0), "10k": Made(10_000, 13, 7, 45.0),
 
 
 def write_table(path: Path, made: Made) -> None:
-    """Write a table whose class follows from two numbers, their product and a word."""
+    """Write a table whose class depends on numeric columns, a product and a category."""
     rng = np.random.default_rng(0)
-    numbers = rng.normal(size=(made.rows, made.numbers)).round(3)
-    words = [rng.integers(0, size, made.rows) for size in SIZES_OF_WORDS[: made.words]]
-    score = numbers[:, 0] + 0.8 * numbers[:, 1] * numbers[:, 2] + 0.7 * (words[-1] == 1)
+    numeric = rng.normal(size=(made.rows, made.numeric)).round(3)
+    codes = [rng.integers(0, size, made.rows) for size in N_CATEGORIES[: made.categorical]]
+    score = numeric[:, 0] + 0.8 * numeric[:, 1] * numeric[:, 2] + 0.7 * (codes[-1] == 1)
     truth = np.where(score + rng.logistic(size=made.rows) > 0.2, "stay", "leave")
-    columns = [each.astype(str) for each in numbers.T]
-    columns += [np.char.add(f"word{i} ", each.astype(str)) for i, each in enumerate(words)]
+    columns = [each.astype(str) for each in numeric.T]
+    columns += [np.char.add(f"word{i} ", each.astype(str)) for i, each in enumerate(codes)]
     table = np.column_stack(columns)
     table[rng.random(table.shape) < MISSING] = ""
-    heads = [f"n{j}" for j in range(made.numbers)] + [f"w{j}" for j in range(made.words)]
+    heads = [f"n{j}" for j in range(made.numeric)] + [f"w{j}" for j in range(made.categorical)]
     lines = [",".join([*heads, "outcome"])]
     lines += [",".join([*row, label]) for row, label in zip(table, truth, strict=True)]
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
 def cpu_seconds(path: Path) -> tuple[float, dict]:
-    """Run the command; give the time of all its processes, and what it printed."""
+    """Run the command; return the CPU time of all its processes, and its JSON output."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "ensemblage", "compare", str(path), "-t", "outcome"]
     done = subprocess.run(
@@ -65,7 +67,7 @@ def cpu_seconds(path: Path) -> tuple[float, dict]:
 
 
 def main(names: list[str]) -> int:
-    """Time each table; 1 if one takes longer than allowed."""
+    """Time each table; return 1 if one exceeds its limit."""
     late = False
     with tempfile.TemporaryDirectory() as folder:
         for name in dict.fromkeys(["small", *(names or TABLES)]):
@@ -73,7 +75,7 @@ def main(names: list[str]) -> int:
             write_table(path, made)
             seconds, facts = cpu_seconds(path)
             late |= seconds > made.allowed and name != "small"
-            print(f"{name:6} {seconds:6.1f} s CPU, allowed {made.allowed:.0f}")
+            print(f"{name:6} {seconds:6.1f} s CPU, limit {made.allowed:.0f}")
             row(f"compare --quick, {name}", seconds, bar=made.allowed if name != "small" else None)
             for each in facts["summary"]:
                 spent = f"{each['seconds']:.2f} s per fold"

@@ -1,4 +1,4 @@
-"""Consensus at scale, with unequal clusters, and the number of clusters; limits printed beside."""
+"""Consensus clustering: unequal clusters, many rows, the number of clusters; with limits."""
 
 import sys
 import time
@@ -30,7 +30,8 @@ def unequal():
             for balance in (0.05, None)
         ]
         print(
-            f"1500/400/100, {method.__name__}: ARI balanced {scores[0]:.2f}, free {scores[1]:.2f}"
+            f"1500/400/100, {method.__name__}: ARI balanced {scores[0]:.2f}, "
+            f"unbalanced {scores[1]:.2f}"
         )
     for method in (MCLA, EvidenceAccumulation):
         labels = method(3, random_state=0).fit_partitions(partitions).labels_
@@ -44,7 +45,7 @@ def scale(method, n_rows, limit):
     model = method(10, random_state=0).fit_partitions(partitions)
     seconds = time.process_time() - start
     score = adjusted_rand_score(truth, model.labels_)
-    print(f"{method.__name__}, {n_rows:,} rows: {seconds:.1f} s of one processor (limit {limit}), "
+    print(f"{method.__name__}, {n_rows:,} rows: {seconds:.1f} s of CPU (limit {limit}), "
           f"ARI {score:.2f}", flush=True)  # fmt: skip
     row(f"{method.__name__}, {n_rows:,} rows", seconds, bar=limit)
 
@@ -57,7 +58,7 @@ def curve():
         found = stability_curve(X, range(2, 16), **options)
         seconds = time.perf_counter() - start
         print(f"stability curve, 36,260 rows, 2 to 15 clusters, max_rows={max_rows}: "
-              f"{seconds:.0f} s (limit 600), {found.best_n_clusters} of 7 clusters",
+              f"{seconds:.0f} s (limit 600), {found.best_n_clusters} clusters (true: 7)",
               flush=True)  # fmt: skip
         row(f"stability curve, max_rows={max_rows}", seconds, bar=600)
 

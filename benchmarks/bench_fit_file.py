@@ -1,10 +1,8 @@
-"""``ensemblage fit --method strata`` on a large Parquet file: memory and time as rows grow.
+"""``ensemblage fit --method strata`` on a large Parquet file: memory and time by number of rows.
 
-Files of rows (16 columns of float32, one of two classes, six sources whose classes follow rules of
-their own) are written, of as many rows as ``--rows`` names, and the command fits each in a process
-of its own. Memory is the most that is anonymous (what is of no file), read from the kernel
-while the command runs; what a further row takes is the difference. The other side is what the rows
-alone would take as a table in memory, in doubles.
+Files with ``--rows`` rows (16 columns of float32, two classes, six sources with different decision
+rules) are written, and the command fits each in a separate process. Memory is peak anonymous
+memory, and memory per row is the difference. It is compared with the rows in memory, in float64.
 """
 
 import os
@@ -28,11 +26,11 @@ N_COLUMNS, PART, MOST_MB = 16, 500_000, 1024
 
 
 def write_rows(path, n_rows):
-    """Write a file, half a million rows at a time."""
+    """Write a file in parts of half a million rows."""
     X, y = make_multi_source(6, n_samples=PART, n_features=N_COLUMNS, random_state=0)
-    words = np.array(["no", "yes"], dtype=object)[y]
+    classes = np.array(["no", "yes"], dtype=object)[y]
     columns = {f"x{j}": column for j, column in enumerate(X.astype(np.float32).T)}
-    table = pa.table({**columns, "class": words})
+    table = pa.table({**columns, "class": classes})
     rng = np.random.default_rng(0)
     with parquet.ParquetWriter(path, table.schema) as writer:
         for start in range(0, n_rows, PART):
@@ -41,11 +39,11 @@ def write_rows(path, n_rows):
             own = {
                 name: values[some] + noise[:, j] for j, (name, values) in enumerate(columns.items())
             }
-            writer.write_table(pa.table({**own, "class": words[some]}))
+            writer.write_table(pa.table({**own, "class": classes[some]}))
 
 
 def measure(folder, n_rows):
-    """Print what a fit takes; give its memory in MB."""
+    """Print time and memory of a fit; return the memory in MB."""
     path = folder / f"rows{n_rows}.parquet"
     write_rows(path, n_rows)
     how = ("--target", "class", "--method", "strata", "--jobs", 1)
@@ -54,7 +52,7 @@ def measure(folder, n_rows):
     print(
         f"{n_rows:,} rows, a file of {path.stat().st_size / 1e6:,.0f} MB: {seconds:.0f} s of CPU, "
         f"{seconds / n_rows * 1e6:.0f} microseconds per row; anonymous memory {mb:.0f} MB (limit "
-        f"{MOST_MB}); the rows as doubles {table:.0f} MB",
+        f"{MOST_MB}); the rows in float64 {table:.0f} MB",
         flush=True,
     )
     row(f"fit a file in blocks, {n_rows:,} rows, anonymous memory", mb, unit="MB", bar=MOST_MB)
@@ -69,7 +67,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         less, more = (measure(Path(name), n_rows) for n_rows in (few, many))
     growth = (more - less) * 2**20 / (many - few)
-    print(f"a further row takes {growth:.0f} bytes, as doubles alone {8 * N_COLUMNS}")
+    print(f"memory per further row: {growth:.0f} bytes (in float64: {8 * N_COLUMNS})")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""How time and memory grow: six doublings of rows, columns, members and strata, and the exponent.
+"""Scaling of time and memory: six doublings of rows, columns, members and strata.
 
-Each curve doubles one thing and holds the others. Times are CPU seconds of one core, the best of
-``--repeats``; memory is the most that Python and NumPy hold at a time beside the rows
-(``tracemalloc``), in a run of its own. The exponent is the slope of the logarithms over the last
-four sizes, where fixed costs matter least: 1 is linear. ``--draw`` writes the figure of the
-documentation and its numbers.
+Each curve doubles one size and keeps the others fixed. Times are CPU seconds of one core, the best
+of ``--repeats``; memory is the peak in addition to the rows (``tracemalloc``), in a separate run.
+The exponent is the log-log slope over the last four sizes, where fixed costs matter least: 1 is
+linear. ``--draw`` writes the figure of the documentation and its data.
 """
 
 import os
@@ -29,26 +28,26 @@ STATIC = Path(__file__).parents[1] / "docs" / "_static"
 N_ITER = 5
 
 
-def clouds(n_rows, n_columns, seed=0):
+def blobs(n_rows, n_columns, seed=0):
     rng = np.random.default_rng(seed)
     centres = rng.normal(scale=1.5, size=(40, n_columns))
     return rng.normal(size=(n_rows, n_columns)) + centres[rng.integers(40, size=n_rows)]
 
 
 def hiss(n_rows=20_000, n_columns=16, n_strata=10):
-    X = clouds(n_rows, n_columns)
+    X = blobs(n_rows, n_columns)
     model = HISS(n_strata, 2 / n_strata, init=X[:n_strata], max_iter=N_ITER, tol=0, polish=False)
     return lambda: model.fit(X)
 
 
 def inner_kmeans(n_rows=20_000, n_columns=16, n_views=20):
-    X = clouds(n_rows, n_columns)
+    X = blobs(n_rows, n_columns)
     model = InnerKMeans(10, n_views=n_views, init=X[:10], max_iter=N_ITER, tol=0, random_state=0)
     return lambda: model.fit(X)
 
 
 def ensemble(n_rows=2000, n_columns=16, n_strata=8):
-    X = clouds(n_rows, n_columns)
+    X = blobs(n_rows, n_columns)
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     model = StrataEnsembleClassifier(HISS(n_strata, 2 / n_strata, random_state=0), random_state=0)
     return lambda: model.fit(X, y)
@@ -116,7 +115,7 @@ def measure(label, repeats):
 
 
 def draw(curves, path):
-    """Draw time and memory, relative to the smallest size, against doublings."""
+    """Plot time and memory, relative to the smallest size, against doublings."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -125,12 +124,12 @@ def draw(curves, path):
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), sharex=True, layout="constrained")
     steps = np.arange(7)
-    for axis, what, word in zip(axes, ("seconds", "megabytes"), ("time", "memory"), strict=True):
+    for axis, what, name in zip(axes, ("seconds", "megabytes"), ("time", "memory"), strict=True):
         axis.plot(steps, 2.0**steps, color="0.7", linewidth=5, label="linear")
         for label, curve in curves.items():
-            told = f"{label} ({curve[f'{word} exponent']:.2f})"
-            axis.plot(steps, np.array(curve[what]) / curve[what][0], marker=".", label=told)
-        axis.set(xlabel="doublings", title=f"{word}, relative to the smallest")
+            legend = f"{label} ({curve[f'{name} exponent']:.2f})"
+            axis.plot(steps, np.array(curve[what]) / curve[what][0], marker=".", label=legend)
+        axis.set(xlabel="doublings", title=f"{name}, relative to the smallest")
         axis.set_yscale("log", base=2)
         axis.legend(fontsize=6.5)
     figure.savefig(path, metadata={"Date": None})

@@ -1,10 +1,10 @@
-"""One iteration of HISS beside one of scikit-learn's diagonal GaussianMixture.
+"""Time of one iteration of HISS compared with scikit-learn's diagonal GaussianMixture.
 
-16 columns, 20 strata, one core, the same rows and the same first centres for both. A fit of
-``LONG`` iterations less one of ``SHORT``, divided by the difference, is the time of one iteration
-(HISS's first ones take longer, as its caps still move far). The two sides take turns, and the best
-of several counts. Times are CPU seconds of this process (one thread), so that other work on the
-machine does not count.
+16 columns, 20 strata, one core, the same rows and the same initial centres for both. The time of
+one iteration is the difference of fits with ``LONG`` and ``SHORT`` iterations, divided by the
+difference in iterations (the first iterations of HISS take longer, as its caps still move far).
+The two models alternate, and the best of several repeats is reported. Times are CPU seconds of this
+process (one thread).
 """
 
 import os
@@ -29,7 +29,7 @@ SHORT, LONG = 2, 20
 
 
 def make_rows(n_rows, dtype, seed=0):
-    """Overlapping clouds, so that no side converges within ``LONG`` iterations."""
+    """Overlapping blobs, so that no model converges within ``LONG`` iterations."""
     rng = np.random.default_rng(seed)
     centres = rng.normal(scale=1.5, size=(60, N_COLUMNS))
     rows = rng.normal(size=(n_rows, N_COLUMNS)) + centres[rng.integers(60, size=n_rows)]
@@ -57,7 +57,7 @@ def seconds(fit, rows, n_iter):
 
 
 def per_iteration(fits, rows, repeats):
-    """Best time of one iteration for each side."""
+    """Best time of one iteration for each model."""
     times = {(fit, n): [] for fit in fits for n in (SHORT, LONG)}
     for _ in range(repeats):
         for (fit, n), taken in times.items():
@@ -98,7 +98,7 @@ def linearity(sizes, repeats):
 
 
 def memory(n_rows):
-    print("n        dtype    peak of a fit beside X")
+    print("n        dtype    peak of a fit in addition to X")
     for dtype in (np.float32, np.float64):
         rows = make_rows(n_rows, dtype)
         tracemalloc.start()
@@ -107,12 +107,12 @@ def memory(n_rows):
         tracemalloc.stop()
         kind = np.dtype(dtype).name
         print(f"{n_rows:<8} {kind} {peak / 1e6:8.0f} MB, {peak / memberships:.2f} x memberships")
-        row(f"peak memory of a fit beside X, {kind}", peak / 1e6, memberships / 1e6, unit="MB",
+        row(f"peak memory of a fit without X, {kind}", peak / 1e6, memberships / 1e6, unit="MB",
             against="its memberships")  # fmt: skip
 
 
 def with_and_without(rows, n_strata, size, repeats=3):
-    """Best time of a whole fit without polishing and with it, in turns; and the iterations."""
+    """Best time of a fit without and with polishing, alternating; and the iterations."""
     taken = {False: [], True: []}
     for _ in range(repeats):
         for polish, spent in taken.items():
@@ -129,11 +129,11 @@ def polishing(n_rows):
         kind = np.dtype(dtype).name
         print(f"{n_rows:<8} {kind} {whole:8.2f} s {n_iter:11} {1 - bare / whole:10.0%}")
         name = f"polishing, {n_rows:,} rows, {kind}"
-        row(name, whole - bare, whole, bar=0.15, against="the whole fit")
+        row(name, whole - bare, whole, bar=0.15, against="the fit")
 
 
 def many_strata(n_rows=2000, n_strata=200):
-    """Polish where strata are many, overlap and have few rows; the iterations are the unit."""
+    """Polish many overlapping strata with few rows; relative to the iterations."""
     rows = np.random.default_rng(0).normal(size=(n_rows, 2))
     bare, whole, _ = with_and_without(rows, n_strata, 0.02, repeats=2)
     print(f"{n_strata} strata on {n_rows} rows: iterations {bare:.2f} s, polishing "

@@ -1,4 +1,4 @@
-"""Speed of Inner K-means beside the one matrix product it replaces, and beside Lloyd."""
+"""Speed of Inner K-means compared with the matrix product it replaces, and with Lloyd."""
 
 import time
 import tracemalloc
@@ -18,7 +18,7 @@ REPEATS = 9
 
 
 def best_of(function, repeats=REPEATS):
-    """Least processor time of several runs, after one to warm up."""
+    """Minimum CPU time of several runs, after a warm-up run."""
     function()
     times = []
     for _ in range(repeats):
@@ -34,15 +34,15 @@ def case(n, dtype):
     return X, X[:K].copy(), draw_feature_views(D, Draws(E, D // 2, True, 0))
 
 
-def one_pass(X, centers, crowd):
-    merge(MemoryBlocks(X).map_with_state(assign_pass, centers, crowd, True))
+def one_pass(X, centers, views):
+    merge(MemoryBlocks(X).map_with_state(assign_pass, centers, views, True))
 
 
 def against_the_product(dtype):
-    X, centers, crowd = case(N, dtype)
-    wide = (centers[:, None, :] * crowd[None]).reshape(K * E, D).T.astype(dtype, order="C")
+    X, centers, views = case(N, dtype)
+    wide = (centers[:, None, :] * views[None]).reshape(K * E, D).T.astype(dtype, order="C")
     product = best_of(lambda: X @ wide)
-    ours = best_of(lambda: one_pass(X, centers, crowd))
+    ours = best_of(lambda: one_pass(X, centers, views))
     limit = 0.9
     row(f"InnerKMeans pass, {dtype.__name__}", ours, product, bar=limit, against="X @ B")
     print(f"{dtype.__name__}: pass {ours:.4f} s, X @ B {product:.4f} s, "
@@ -78,8 +78,8 @@ def peak_memory(dtype):
 def growth():
     times = {}
     for n in (10_000, 100_000, 1_000_000):
-        X, centers, crowd = case(n, np.float32)
-        times[n] = best_of(lambda X=X, c=centers, v=crowd: one_pass(X, c, v), 5) / n
+        X, centers, views = case(n, np.float32)
+        times[n] = best_of(lambda X=X, c=centers, v=views: one_pass(X, c, v), 5) / n
     base = times[100_000]
     print("time per row, relative to 1e5 rows: "
           + ", ".join(f"{n:.0e}: {each / base:.2f}" for n, each in times.items()))  # fmt: skip

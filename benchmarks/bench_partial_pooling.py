@@ -1,4 +1,4 @@
-"""How long partial pooling takes with its search for penalties, and how it grows with the rows.
+"""Time of partial pooling with its search for penalties, by number of rows.
 
 Usage: python benchmarks/bench_partial_pooling.py [--large]
 
@@ -17,13 +17,13 @@ GROWTH = (5_000, 10_000, 20_000, 40_000)
 
 
 def rows_of(n_rows, n_columns, n_sources, n_classes, seed=0):
-    """Rows whose sources have coefficients of their own around shared ones."""
+    """Rows whose sources have coefficients that vary around common ones."""
     rng = np.random.default_rng(seed)
     X, sources = rng.normal(size=(n_rows, n_columns)), rng.integers(0, n_sources, n_rows)
     coefs = rng.normal(size=(1, n_columns, n_classes))
     coefs = 0.5 * coefs + 0.3 * rng.normal(size=(n_sources, n_columns, n_classes))
     scores = np.einsum("ij,ijc->ic", X, coefs[sources]) if n_rows < 50_000 else None
-    if scores is None:  # one source at a time, for the memory's sake
+    if scores is None:  # one source at a time, to save memory
         scores = np.empty((n_rows, n_classes))
         for source in range(n_sources):
             own = sources == source
@@ -42,7 +42,7 @@ def main():
     seconds(300, 5, 3, 2), seconds(300, 5, 3, 3)  # compiles
     spent, model = seconds(900, 20, 20, 6)
     found = f"penalties {model.common_penalty_:g}, {model.deviation_penalty_:g}"
-    print(f"900 rows, 20 columns, 20 sources, 6 classes: {spent:.1f} s ({found}); bar: 5 s")
+    print(f"900 rows, 20 columns, 20 sources, 6 classes: {spent:.1f} s ({found}); limit: 5 s")
     row("partial pooling, 900 rows, 20 sources, 6 classes", spent, bar=5)
     print("growth, 20 columns, 10 sources, 2 classes:")
     for n_rows in GROWTH:
@@ -53,7 +53,7 @@ def main():
         )
     if "--large" in sys.argv:
         spent, _ = seconds(200_000, 30, 50, 2)
-        print(f"200,000 rows, 30 columns, 50 sources, 2 classes: {spent:.1f} s; bar: 60 s")
+        print(f"200,000 rows, 30 columns, 50 sources, 2 classes: {spent:.1f} s; limit: 60 s")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""The pool beside tuned boosting: time to fit and to predict, log loss; a budget of seconds.
+"""The pool compared with tuned boosting: fit and prediction time, log loss, time budgets.
 
-python benchmarks/bench_pool.py [--sets pima vehicle] [--pools lean full]
+python benchmarks/bench_pool.py [--datasets pima vehicle] [--pools lean full]
     [--budget] [--million] [--small] [--jobs 2]
 
-Boosting of 30 settings, drawn from the usual ranges, is tuned on the same five folds by early
-stopping and fitted again, and reads words through the same encoder. Times are CPU seconds of one
-core, but for budgets, which are by the clock; ratios are of one run.
+Boosting is tuned over 30 random settings on the same five folds with early stopping and refitted,
+with the same encoder for categorical columns. Times are CPU seconds of one core, except for
+budgets, which are wall-clock times; ratios are within one run.
 """
 
 import argparse
@@ -40,7 +40,7 @@ SCIKIT = ("breast-cancer", "wine")
 SHARED = ("pima", "credit-a", "vehicle")
 FIT = {"lean": 1.5, "full": 2.0}
 PREDICT, PRUNED = 12.0, 4.0
-"""At most so many times tuned boosting takes."""
+"""Limits relative to tuned boosting."""
 MOST_ROWS, ASKED = 1_000, 100
 
 
@@ -59,25 +59,25 @@ def settings(draws, seed=0):
 
 
 class TunedBoosting:
-    """Boosting of so many settings, behind the encoder that the pool has."""
+    """Boosting tuned over candidate settings, with the encoder of the pool."""
 
     def __init__(self, candidates):
         library = installed_library()
         self.spec = Boosting("boosting", "standard", candidates, library=library)
 
     def fit(self, X, y):
-        """Tune on five folds, and fit the best again."""
-        self.classes_, numbers = np.unique(y, return_inverse=True)
+        """Tune on five folds, and refit the best."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
         self.encoder = TableEncoder() if X.dtype == object else None
         rows = X if self.encoder is None else np.ascontiguousarray(self.encoder.fit_transform(X, y))
-        folds = make_cv_folds(numbers, 5, 0)
-        rows = TrainingData(rows, numbers, PoolClassTarget(self.classes_), None, folds)
+        folds = make_cv_folds(codes, 5, 0)
+        rows = TrainingData(rows, codes, PoolClassTarget(self.classes_), None, folds)
         (found,), _ = cross_validate_members([self.spec], rows, [0], 1)
         self.model = refit_member(found, rows)
         return self
 
     def predict_proba(self, X):
-        """Give probabilities."""
+        """Predict class probabilities."""
         return self.model.predict_proba(X if self.encoder is None else self.encoder.transform(X))
 
 
@@ -88,7 +88,7 @@ def cpu(work):
 
 
 def latency(model, X):
-    """CPU seconds for a hundred rows: the median of many calls."""
+    """Median CPU seconds for a hundred rows, over many calls."""
     model.predict_proba(X[:ASKED])
     return float(np.median([cpu(lambda: model.predict_proba(X[:ASKED]))[0] for _ in range(30)]))
 
@@ -100,10 +100,10 @@ def loss(model, X, y):
 
 def verdict(what, ours, theirs, bound, unit=1.0):
     ratio = ours / theirs
-    told = "met" if ratio <= bound else "MISSED"
+    status = "met" if ratio <= bound else "MISSED"
     row(f"pool: {what}", unit * ours, unit * theirs, unit="", bar=bound, against="tuned boosting")
     return (
-        f"  {what:18} {unit * ours:9.3f} {unit * theirs:9.3f}  {ratio:6.2f} (<= {bound:g}) {told}"
+        f"  {what:18} {unit * ours:9.3f} {unit * theirs:9.3f}  {ratio:6.2f} (<= {bound:g}) {status}"
     )
 
 
@@ -117,7 +117,7 @@ def compare(name, pools):
     boosting = TunedBoosting(settings(30))
     tuned, _ = cpu(lambda: boosting.fit(train, labels))
     asked, own = latency(boosting, test), loss(boosting, test, true)
-    print(f"{name}: {X.shape[0]} rows, {X.shape[1]} columns; boosting of 30: log loss {own:.4f}")
+    print(f"{name}: {X.shape[0]} rows, {X.shape[1]} columns; tuned boosting: log loss {own:.4f}")
     found = {}
     for pool in pools:
         model = EnsemblageClassifier(pool, random_state=0)
@@ -132,7 +132,7 @@ def compare(name, pools):
 
 
 def pruned(model, asked, rows):
-    """Print the largest pool of the path that is fast enough, as measured."""
+    """Print the largest pool of the pruning path within the time limit."""
     points = model.pruning_path()
     for point in points:
         small = model.prune(point.latency)
@@ -147,28 +147,30 @@ def pruned(model, asked, rows):
 
 
 def made_rows(n_rows, seed=0):
-    """Thirty columns: numbers with gaps, and words; three classes, some of it by products."""
+    """24 numeric columns with missing values, 6 categorical; three classes, with an interaction."""
     rng = np.random.default_rng(seed)
-    numbers = rng.normal(size=(n_rows, 24)).astype(np.float32)
+    numeric = rng.normal(size=(n_rows, 24)).astype(np.float32)
     codes = rng.integers(0, [3, 4, 5, 8, 12, 20], size=(n_rows, 6))
     effects = [rng.normal(size=(20, 3)) for _ in range(6)]
-    scores = numbers[:, :6] @ rng.normal(size=(6, 3)) + 1.5 * numbers[:, [6]] * numbers[:, [7]] * [
+    scores = numeric[:, :6] @ rng.normal(size=(6, 3)) + 1.5 * numeric[:, [6]] * numeric[:, [7]] * [
         1,
         0,
         -1,
     ]
     scores += sum(effect[codes[:, j]] for j, effect in enumerate(effects))
     y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
-    numbers[rng.uniform(size=numbers.shape) < 0.03] = np.nan
-    frame = pd.DataFrame(numbers, columns=[f"number {j}" for j in range(24)])
+    numeric[rng.uniform(size=numeric.shape) < 0.03] = np.nan
+    frame = pd.DataFrame(numeric, columns=[f"numeric {j}" for j in range(24)])
     for j in range(6):
-        names = np.array([f"word {k}" for k in range(20)])
-        frame[f"words {j}"] = pd.Categorical.from_codes(codes[:, j], names[: codes[:, j].max() + 1])
+        names = np.array([f"category {k}" for k in range(20)])
+        frame[f"categorical {j}"] = pd.Categorical.from_codes(
+            codes[:, j], names[: codes[:, j].max() + 1]
+        )
     return frame, y
 
 
 def boost_alone(X, y, seconds):
-    """Fit boosting in the same time, as the pool does with many rows, and nothing else."""
+    """Fit only boosting in the same time, as the pool does with many rows."""
     start = time.perf_counter()
     encoder = TableEncoder()
     rows = np.ascontiguousarray(encoder.fit_transform(X, y))
@@ -181,7 +183,7 @@ def boost_alone(X, y, seconds):
     return time.perf_counter() - start, model, encoder
 
 
-def keep_to(seconds, n_rows, bound, jobs=None):
+def fit_within(seconds, n_rows, bound, jobs=None):
     X, y = made_rows(n_rows + 20_000)
     learned, true = X[:n_rows], y[n_rows:]
     start = time.perf_counter()
@@ -192,8 +194,8 @@ def keep_to(seconds, n_rows, bound, jobs=None):
     took = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     own = loss(model, X[n_rows:], true)
-    told = "met" if took <= bound else "MISSED"
-    print(f"{n_rows:,} x 30 in {seconds:g} s: back after {took:.1f} s (<= {bound:g}) {told}")
+    status = "met" if took <= bound else "MISSED"
+    print(f"{n_rows:,} x 30, budget {seconds:g} s: took {took:.1f} s (<= {bound:g}) {status}")
     print(f"  log loss {own:.4f}, peak memory {peak:.2f} GB")
     print(model.leaderboard_)
     alone, boosting, encoder = boost_alone(learned, y[:n_rows], seconds)
@@ -204,7 +206,7 @@ def keep_to(seconds, n_rows, bound, jobs=None):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", nargs="+")
+    parser.add_argument("--datasets", nargs="+")
     parser.add_argument("--pools", nargs="+", default=["lean", "full"])
     parser.add_argument("--budget", action="store_true", help="30 s for 50,000 rows")
     parser.add_argument("--million", action="store_true", help="300 s for 1,000,000 rows")
@@ -212,25 +214,25 @@ def main():
     parser.add_argument("--small", action="store_true", help="20 s for 20,000 rows, 5 s for 1,000")
     given = parser.parse_args()
     if given.small:
-        keep_to(5, 1_000, 6, given.jobs)
-        keep_to(20, 20_000, 24, given.jobs)
+        fit_within(5, 1_000, 6, given.jobs)
+        fit_within(20, 20_000, 24, given.jobs)
     if given.budget:
-        keep_to(30, 50_000, 36, given.jobs)
+        fit_within(30, 50_000, 36, given.jobs)
     if given.million:
-        keep_to(300, 1_000_000, 330, given.jobs)
+        fit_within(300, 1_000_000, 330, given.jobs)
     if given.budget or given.million or given.small:
         return
     shared = Path(os.environ.get("ENSEMBLAGE_SHARED", "")) / "data"
     if "ENSEMBLAGE_SHARED" in os.environ and shared.is_dir():
         os.environ.setdefault("ENSEMBLAGE_DATA", str(shared))
-    sets = given.sets or [*SCIKIT, *(SHARED if "ENSEMBLAGE_DATA" in os.environ else ())]
+    datasets = given.datasets or [*SCIKIT, *(SHARED if "ENSEMBLAGE_DATA" in os.environ else ())]
     warm = np.random.default_rng(0).normal(size=(60, 3))
     EnsemblageClassifier("full", cv=2).fit(warm, np.arange(60) % 2).predict_proba(warm)
-    ratios = [compare(name, given.pools) for name in sets]
+    ratios = [compare(name, given.pools) for name in datasets]
     for pool in given.pools:
         fit, predict = np.median([each[pool] for each in ratios], axis=0)
         print(
-            f"{pool}, median over the sets: fit {fit:.2f} x, predict {predict:.1f} x boosting of 30"
+            f"{pool}, median over datasets: fit {fit:.2f} x, predict {predict:.1f} x tuned boosting"
         )
 
 

@@ -1,12 +1,10 @@
-"""``ensemblage predict`` on a large Parquet file beside the bare model on arrays.
+"""``ensemblage predict`` on a large Parquet file compared with the model on arrays.
 
-A file of rows (16 columns of float32, one of words) is written, a model is fitted and saved, and
-the command predicts the file in a process of its own. The bare side asks the same loaded model for
-the same rows, as arrays that are in memory already, block by block, by its own ``predict_proba``
-and ``predict``, as the command writes both; and once more with the rows prepared once for both, as
-the command does. Rates are rows per CPU second; memory is the most that
-is anonymous (what is of no file), read from the kernel while the command runs. ``--rows`` scales,
-``--methods`` names models.
+A file (16 columns of float32, one categorical) is written, a model is fitted and saved, and the
+command predicts the file in a separate process. It is compared with ``predict_proba`` and
+``predict`` of the same model on arrays in memory, block by block, which encode the rows twice; and
+with the rows encoded once for both, as in the command. Rates are rows per CPU second; memory is
+peak anonymous memory. ``--rows`` sets the size, ``--methods`` the models.
 """
 
 import os
@@ -38,21 +36,21 @@ NAMES = [f"x{j}" for j in range(N_COLUMNS)]
 
 
 def make_rows(n_rows, seed):
-    """Numbers, and codes of words, whose class follows from three of them."""
+    """Numeric columns, category codes, and classes that depend on four columns."""
     rng = np.random.default_rng(seed)
-    numbers = rng.normal(size=(n_rows, N_COLUMNS)).astype(np.float32)
+    numeric = rng.normal(size=(n_rows, N_COLUMNS)).astype(np.float32)
     codes = rng.integers(len(JOBS), size=n_rows)
-    score = numbers[:, 0] + numbers[:, 1] * numbers[:, 2] + (codes == 1)
-    return numbers, codes, score + rng.logistic(size=n_rows) > 0.3
+    score = numeric[:, 0] + numeric[:, 1] * numeric[:, 2] + (codes == 1)
+    return numeric, codes, score + rng.logistic(size=n_rows) > 0.3
 
 
 def write_rows(path, n_rows):
-    """Write the file, a million rows at a time."""
+    """Write the file in parts of a million rows."""
     writer = None
     for start in range(0, n_rows, 1_000_000):
-        numbers, codes, _ = make_rows(min(1_000_000, n_rows - start), start + 1)
-        words = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(JOBS)).cast(pa.string())
-        table = pa.table({**dict(zip(NAMES, numbers.T, strict=True)), "job": words})
+        numeric, codes, _ = make_rows(min(1_000_000, n_rows - start), start + 1)
+        jobs = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(JOBS)).cast(pa.string())
+        table = pa.table({**dict(zip(NAMES, numeric.T, strict=True)), "job": jobs})
         writer = writer or parquet.ParquetWriter(path, table.schema)
         writer.write_table(table)
     writer.close()
@@ -60,8 +58,8 @@ def write_rows(path, n_rows):
 
 def fitted(folder, method):
     """Fit a model to a few thousand rows and save it."""
-    numbers, codes, truth = make_rows(4000, 0)
-    columns = [*numbers.T.astype(float), JOBS[codes], np.where(truth, "yes", "no").astype(object)]
+    numeric, codes, truth = make_rows(4000, 0)
+    columns = [*numeric.T.astype(float), JOBS[codes], np.where(truth, "yes", "no").astype(object)]
     dataset = Dataset.from_table(Table((*NAMES, "job", "class"), tuple(columns)), "class")
     path = folder / f"{method}.skops"
     save(
@@ -72,7 +70,7 @@ def fitted(folder, method):
 
 
 def bare_seconds(model, path, n_rows):
-    """CPU seconds of the model on arrays in memory, preparing them twice and once; their rows."""
+    """CPU seconds of the model on arrays, encoded twice and once; number of rows."""
     saved, twice, once, done = load(model), 0.0, 0.0, 0
     for new in open_rows(saved, path, block_rows=BLOCK):
         X = np.asarray(new.X)
@@ -90,7 +88,7 @@ def bare_seconds(model, path, n_rows):
 
 
 def anonymous_mb(pid):
-    """Ask the kernel what a process holds that is of no file."""
+    """Anonymous memory of a process, in MB."""
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
     except OSError:  # it has ended
@@ -100,7 +98,7 @@ def anonymous_mb(pid):
 
 
 def run_command(*arguments):
-    """Run a command; give its CPU seconds and the most memory that was seen."""
+    """Run a command; return its CPU seconds and peak memory."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "ensemblage", *arguments]
     process = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True)
@@ -116,19 +114,19 @@ def run_command(*arguments):
 
 
 def measure(folder, path, method, n_rows):
-    """Print both sides for one method."""
+    """Print the comparison for one method."""
     model, output = fitted(folder, method), folder / "out.parquet"
     seconds, mb = run_command("predict", model, path, "-o", output)
     assert parquet.ParquetFile(output).metadata.num_rows == n_rows
     bare, once, done = bare_seconds(model, path, min(n_rows, 2_000_000))
     ours, theirs = n_rows / seconds, done / bare
     row(f"predict a file, {method}, {n_rows:,} rows", ours, theirs, unit="rows/s", bar=LEAST_RATE,
-        least=True, against="the bare model on arrays")  # fmt: skip
+        least=True, against="the model on arrays")  # fmt: skip
     row(f"predict a file, {method}, anonymous memory", mb, unit="MB", bar=MOST_MB)
     print(
-        f"{method}, {n_rows:,} rows: predict {ours / 1e3:,.0f} thousand rows per s, bare model "
-        f"{theirs / 1e3:,.0f}, ratio {ours / theirs:.2f} (limit {LEAST_RATE}); with rows prepared "
-        f"once {done / once / 1e3:,.0f}, ratio {ours * once / done:.2f}; anonymous memory "
+        f"{method}, {n_rows:,} rows: predict {ours / 1e3:,.0f} thousand rows per s, model on "
+        f"arrays {theirs / 1e3:,.0f}, ratio {ours / theirs:.2f} (limit {LEAST_RATE}); with rows "
+        f"encoded once {done / once / 1e3:,.0f}, ratio {ours * once / done:.2f}; anonymous memory "
         f"{mb:.0f} MB (limit {MOST_MB})",
         flush=True,
     )

@@ -1,7 +1,6 @@
-"""How long commands take to start: CPU of a process and its children, the best of several.
+"""Startup time of commands: CPU time of a process and its children, the best of several.
 
-Seconds differ from machine to machine, so the unit is what importing the parts of scikit-learn
-costs that any such program needs, measured in the same run.
+The unit is the CPU time of importing the required parts of scikit-learn, measured in the same run.
 
 Run ``python benchmarks/bench_start.py`` from the repository's root; ``--repeats 1`` is quick.
 """
@@ -26,7 +25,7 @@ N_ROWS, N_COLUMNS = 300, 6
 
 
 class Case(NamedTuple):
-    """A command and the most that it may cost, in units."""
+    """A command and its limit, in units."""
 
     name: str
     arguments: tuple[str, ...]
@@ -37,36 +36,38 @@ class Case(NamedTuple):
 FIT = ("fit", "rows.csv", "-t", "class")
 CASES = (
     Case("--help", ("--help",), 0.2),
-    Case("a file that is not there", ("fit", "absent.csv", "-t", "class", "-o", "x.skops"), 0.2, 1),
+    Case("missing file", ("fit", "absent.csv", "-t", "class", "-o", "x.skops"), 0.2, 1),
     Case("predict, logistic", ("predict", "logistic.skops", "rows.csv"), 1.3),
     Case("predict, strata", ("predict", "strata.skops", "rows.csv"), 1.4),
     Case("fit, logistic", (*FIT, "-m", "logistic", "-o", "l.skops"), 2.5),
     Case("fit, strata", (*FIT, "-m", "strata", "-o", "s.skops"), 4.0),
 )
-NEW_MACHINE = 4.0  # units that the first fit on a new machine may cost more
+NEW_MACHINE = (
+    4.0  # limit of the additional cost of a first fit with an empty kernel cache, in units
+)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=5, help="runs, of which the best counts")
+    parser.add_argument("--repeats", type=int, default=5, help="runs; the best is reported")
     repeats = parser.parse_args().repeats
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_rows(folder / "rows.csv")
-        for method in ("logistic", "strata"):  # models to predict by; this fills the kernels' cache
+        for method in ("logistic", "strata"):  # models for predict; fills the kernel cache
             run(folder, (*FIT, "-m", method, "-o", f"{method}.skops"))
         unit = best(lambda: spent([sys.executable, "-c", UNIT], folder), repeats)
         print(f"unit: {unit:.2f} s of CPU for {UNIT!r}\n")
-        print(f"{'command':28}{'CPU s':>8}{'units':>8}{'bar':>8}")
+        print(f"{'command':28}{'CPU s':>8}{'units':>8}{'limit':>8}")
         for case in CASES:
             seconds = best(lambda case=case: run(folder, case.arguments, case.exit_code), repeats)
             show(case.name, seconds, unit, case.bar)
         seconds_of_first = best(lambda: first_fit(folder), max(1, repeats // 2))
-        show("first on a new machine, more", seconds_of_first - seconds, unit, NEW_MACHINE)
+        show("first fit, additional", seconds_of_first - seconds, unit, NEW_MACHINE)
 
 
 def write_rows(path: Path) -> None:
-    """Write two clouds of three classes, with numbers only."""
+    """Write a numeric table with two classes."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_ROWS, N_COLUMNS))
     labels = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(scale=0.5, size=N_ROWS) > 0).astype(int)
@@ -84,13 +85,13 @@ def run(folder: Path, arguments: Sequence[str], exit_code: int = 0, **environmen
 
 
 def first_fit(folder: Path) -> float:
-    """Fit strata with an empty cache of kernels."""
+    """Fit strata with an empty kernel cache."""
     with tempfile.TemporaryDirectory() as cache:
         return run(folder, CASES[-1].arguments, NUMBA_CACHE_DIR=cache)
 
 
 def spent(command: Sequence[str], folder: Path, exit_code: int = 0, **environment: str) -> float:
-    """CPU seconds of a process and of all that it starts."""
+    """CPU seconds of a process and its children."""
     before = os.times()
     done = subprocess.run(
         command, cwd=folder, check=False, capture_output=True, text=True,
@@ -108,7 +109,7 @@ def best(measure: Callable[[], float], repeats: int) -> float:
 
 def show(name: str, seconds: float, unit: float, bar: float) -> None:
     units = seconds / unit
-    verdict = "" if units <= bar else "  above the bar"
+    verdict = "" if units <= bar else "  above the limit"
     row(name, seconds, unit, bar=bar, against="scikit-learn's imports")
     print(f"{name:28}{seconds:8.2f}{units:8.2f}{bar:8.1f}{verdict}", flush=True)
 

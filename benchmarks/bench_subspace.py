@@ -1,6 +1,6 @@
-"""One iteration of Algorithm 1: ours, the bare matrix products in it, and plain NumPy.
+"""One iteration of Algorithm 1: ours, its matrix products alone, and NumPy.
 
-Run with one BLAS thread. Ratios within one run count, milliseconds do not.
+Run with one BLAS thread. Compare ratios within one run, not milliseconds.
 """
 
 import time
@@ -10,7 +10,7 @@ import numpy as np
 from all_benchmarks import row
 from ensemblage.subspace._kernels import candidate_step, step_buffers
 
-# Many short rounds for small data: the best one then falls between two interruptions.
+# Rounds by repeats: many short rounds for small data, so that the best one is uninterrupted.
 ROUNDS = {1: 3, 50: 100}
 
 
@@ -25,7 +25,7 @@ def best(function, repeats=1):
 
 
 def plain_iteration(X, onehot, weights, coef, intercept, mask, proposed, rate):
-    """Lines 8 to 13 as one would write them down, one candidate after the other."""
+    """Lines 8 to 13 in NumPy, one candidate after the other."""
 
     def proba(coef, intercept, mask):
         logits = (X * mask) @ coef.T + intercept
@@ -33,14 +33,14 @@ def plain_iteration(X, onehot, weights, coef, intercept, mask, proposed, rate):
         return logits / logits.sum(axis=1, keepdims=True)
 
     def accuracy(coef, intercept, mask):
-        right = proba(coef, intercept, mask).argmax(axis=1) == onehot.argmax(axis=1)
-        return (weights * right).sum()
+        correct = proba(coef, intercept, mask).argmax(axis=1) == onehot.argmax(axis=1)
+        return (weights * correct).sum()
 
-    def climbed(mask):
+    def step(mask):
         residual = weights[:, None] * (onehot - proba(coef, intercept, mask))
         return coef + rate * (residual.T @ (X * mask)), intercept + rate * residual.sum(axis=0)
 
-    new, other = climbed(mask), climbed(proposed)
+    new, other = step(mask), step(proposed)
     return accuracy(coef, intercept, mask), accuracy(*new, mask), accuracy(*other, proposed)
 
 
@@ -70,25 +70,25 @@ def case(n_rows, n_features, n_classes, dtype, repeats):
         plain_iteration(X, onehot, weights, coef, intercept, mask, proposed, 1.0)
 
     ours()  # compiles
-    # taken in turns, so that a busy moment of the machine hits all of them
+    # alternating, so that other work on the machine affects all of them
     return [min(t) for t in zip(*(
         [best(f, repeats) for f in (ours, products, plain)] for _ in range(3)
     ), strict=True)]  # fmt: skip
 
 
 def main():
-    print(f"{'rows x features x classes':28}{'':10}{'ours':>12}{'products':>12}{'plain':>12}")
+    print(f"{'rows x features x classes':28}{'':10}{'ours':>12}{'products':>12}{'NumPy':>12}")
     for size, repeats in (((100_000, 200, 4), 1), ((200, 2, 2), 50)):
         for dtype in (np.float64, np.float32):
             ours, products, plain = case(*size, dtype, repeats)
             name = f"joint iteration, {' x '.join(map(str, size))}, {np.dtype(dtype).name}"
             bar = 1.25 if repeats == 1 else None
-            row(name, 1e3 * ours, 1e3 * products, unit="ms", bar=bar, against="its products")
-            row(name, 1e3 * ours, 1e3 * plain, unit="ms", against="plain NumPy")
+            row(name, 1e3 * ours, 1e3 * products, unit="ms", bar=bar, against="its matrix products")
+            row(name, 1e3 * ours, 1e3 * plain, unit="ms", against="NumPy")
             print(
                 f"{' x '.join(map(str, size)):28}{np.dtype(dtype).name:10}"
                 f"{ours * 1e3:9.4f} ms{products * 1e3:9.4f} ms{plain * 1e3:9.3f} ms"
-                f"   {ours / products:.2f} x the products, {plain / ours:.1f} x faster than plain"
+                f"   {ours / products:.2f} x the products, {plain / ours:.1f} x faster than NumPy"
             )
 
 

@@ -1,8 +1,7 @@
-"""How good ``compare --quick``'s estimates of the time left are, by the run's own clock.
+"""Accuracy of the remaining time that ``compare --quick`` estimates.
 
-Each estimate stands beside what was then really left; the last line counts those off by more than
-twice. ``python benchmarks/bench_time_left.py`` takes a table of 3,000 rows and 20 columns;
-``--rows`` another number.
+Each estimate is printed with the actual remaining time; the last line counts the estimates that are
+wrong by more than a factor of two. The table has 20 columns and 3,000 rows, or ``--rows``.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from ensemblage.datasets import open_dataset
 from ensemblage.studies import compare, usual_methods
 
 FACTOR = 2.0
-SHORT = 3.0  # seconds: with less left than that, nobody looks
+SHORT = 3.0  # seconds: estimates with less time left are not counted
 
 
-class Told(NamedTuple):
-    """What was told at a moment of the run: cells done, and the seconds left, if any."""
+class Estimate(NamedTuple):
+    """Estimate at a moment of the run: cells done, and the seconds left, if any."""
 
     moment: float
     done: int
@@ -31,20 +30,20 @@ class Told(NamedTuple):
 
 
 class Listener:
-    """Writes down what a progress bar would be told."""
+    """Records the estimates of a progress bar."""
 
     def __init__(self) -> None:
-        self.told: list[Told] = []
+        self.estimates: list[Estimate] = []
         self._start, self._left = time.monotonic(), 0.0
 
     def expect(self, spent: float, whole: float) -> None:
-        """Judge by the cost of what is done how long the rest will take."""
+        """Estimate the remaining time from the cost of completed cells."""
         pace = (time.monotonic() - self._start) / spent if spent else 0.0
         self._left = pace * (whole - spent)
 
     def __call__(self, done: int, total: int) -> None:
-        """Note what is told now."""
-        self.told.append(Told(time.monotonic(), done, self._left))
+        """Record the current estimate."""
+        self.estimates.append(Estimate(time.monotonic(), done, self._left))
 
 
 def main() -> None:
@@ -61,9 +60,9 @@ def main() -> None:
         quick=True, progress=listener,
     )  # fmt: skip
     end = time.monotonic()
-    print(f"{'cells':>6}{'at':>9}{'told':>9}{'truth':>9}{'factor':>9}")
+    print(f"{'cells':>6}{'at':>9}{'estimate':>9}{'actual':>9}{'factor':>9}")
     off = 0
-    for moment, done, left in listener.told:
+    for moment, done, left in listener.estimates:
         truth, at = end - moment, moment - start
         factor = max(left / truth, truth / left) if left and truth > 0 else None
         late = at > 0.1 * (end - start) and truth > SHORT

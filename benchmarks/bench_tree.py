@@ -1,9 +1,10 @@
-"""The inner tree beside scikit-learn's own tree and bagging: time, growth in rows, memory.
+"""The inner tree compared with scikit-learn's tree and bagging: time, scaling in rows, memory.
 
 python benchmarks/bench_tree.py [--rows 100000] [--leaves 64] [--rounds 3] [--growth] [--memory]
 
-One core. Times are CPU seconds, the best of several rounds; ratios are of one run. A fit is told
-apart into scikit-learn's builder, which sorts every column in every node, and what is ours.
+One core. Times are CPU seconds, the best of several rounds; ratios are within one run. The
+time of a fit is divided into scikit-learn's builder, which sorts every column in every node, and
+our code.
 """
 
 import argparse
@@ -26,9 +27,9 @@ from ensemblage.inner import InnerTreeClassifier, RowTargets, TreeRows, TreeSett
 
 COLUMNS, VIEWS = 20, 30
 PLACE, FIT, PREDICT = 0.3, 8.0, 15.0
-"""At most so many times scikit-learn's tree takes."""
+"""Limits relative to scikit-learn's tree."""
 BAGGED = 0.1
-"""A fit at most so much of bagging's."""
+"""Limit of a fit relative to bagging."""
 
 
 def rows_of(n_rows):
@@ -39,7 +40,7 @@ def rows_of(n_rows):
 
 
 def seconds(work, rounds):
-    """CPU time of the best round, and what it gave."""
+    """CPU time of the best round, and its result."""
     best, result = np.inf, None
     for _ in range(rounds):
         start = time.process_time()
@@ -98,13 +99,13 @@ def compare(n_rows, leaves, rounds):
     bag = BaggingClassifier(DecisionTreeClassifier(), VIEWS, random_state=0)
     bagged, _ = seconds(lambda: bag.fit(X, y), 1)
     line("whole fit, five folds", whole, bagged, BAGGED, "bagging")
-    line("  its six trees alone", builder, bagged, BAGGED, "bagging")
-    line("  the rest alone", whole - builder, bagged, BAGGED, "bagging")
-    told, _ = seconds(lambda: cart.predict_proba(X), rounds)
-    asked, _ = seconds(lambda: ours.predict_proba(X), rounds)
-    line("prediction", asked, told, PREDICT, "CART")
+    line("  six trees only", builder, bagged, BAGGED, "bagging")
+    line("  without the trees", whole - builder, bagged, BAGGED, "bagging")
+    theirs, _ = seconds(lambda: cart.predict_proba(X), rounds)
+    predicted, _ = seconds(lambda: ours.predict_proba(X), rounds)
+    line("prediction", predicted, theirs, PREDICT, "CART")
     voted, _ = seconds(lambda: bag.predict_proba(X), 1)
-    line("prediction", asked, voted, 0.2, "bagging")
+    line("prediction", predicted, voted, 0.2, "bagging")
 
 
 def growth(leaves, rounds):
@@ -128,8 +129,8 @@ def growth(leaves, rounds):
 
 
 def peak(work):
-    """MiB that some work takes above what the process holds before it, at the worst."""
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    """Peak memory of some work above the process's memory before it, in MiB."""
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     before = status("VmRSS")
     work()
     return (status("VmHWM") - before) / 1024
@@ -141,7 +142,7 @@ def status(field):
 
 
 def memory(n_rows, leaves):
-    """Measure the memory that the views and a whole fit need beside the rows."""
+    """Print the memory of the bootstrap views and of a fit in addition to the rows."""
     X, y = rows_of(n_rows)
     rows, settings = parts(X, y, leaves)
     ours = InnerTreeClassifier(max_leaf_nodes=leaves, random_state=0)
@@ -153,7 +154,7 @@ def memory(n_rows, leaves):
     million = n_rows / 2**20
     X_bytes, draws = COLUMNS * million, VIEWS * million
     print(f"MiB: X in float32 {4 * X_bytes:.0f}, in bytes {X_bytes:.0f}, draws {draws:.0f}")
-    print(f"beside X: CART {alone:.0f}, thresholds {placed:.0f}, whole fit {whole:.0f} "
+    print(f"in addition to X: CART {alone:.0f}, thresholds {placed:.0f}, whole fit {whole:.0f} "
           f"(three times X in bytes: {3 * X_bytes:.0f})")  # fmt: skip
     print(f"bytes per row: thresholds {placed / million:.0f}, whole fit {whole / million:.0f}")
 

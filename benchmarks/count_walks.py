@@ -1,8 +1,8 @@
-"""Count walks through the code: files entered, hops between them, returns to known ones.
+"""Call paths through the code: files entered, changes of file, returns to earlier files.
 
-A reader who follows a call opens each function once, in the order in which it is first called. A
-hop is a step from a function in one file to the next in another; a return is a hop to a file that
-was open before. Work in worker processes is not counted.
+Functions are counted once, in the order of their first call. A hop is a step from a function in one
+file to the next in another; a return is a hop to a file that was entered before. Work in worker
+processes is not counted.
 
     python benchmarks/count_walks.py            all walks
     python benchmarks/count_walks.py strata     some of them
@@ -35,7 +35,7 @@ NOT_NAMED = ("<module>", "<lambda>", "<listcomp>", "<dictcomp>", "<setcomp>", "<
 
 
 def walk(task: Callable[[], None]) -> list[str]:
-    """Run a task; give the file of each function, in the order of first calls."""
+    """Run a task; return the file of each function, in the order of first calls."""
     seen: set[CodeType] = set()
     files: list[str] = []
 
@@ -65,19 +65,19 @@ def _counts(frame: FrameType) -> bool:
     return True
 
 
-def _command(*words: str) -> None:
+def _command(*arguments: str) -> None:
     from ensemblage.cli import app
 
     try:
-        app(list(words))
+        app(list(arguments))
     except SystemExit as end:
         if end.code:
-            raise RuntimeError(f"ensemblage {' '.join(words)} ended with {end.code}") from end
+            raise RuntimeError(f"ensemblage {' '.join(arguments)} exited with {end.code}") from end
 
 
 @cache
 def _rows() -> tuple[Any, Any]:
-    """Rows of three sources; made before a walk, so that making them is no part of it."""
+    """Rows of three sources, generated before the call path is recorded."""
     from ensemblage.datasets import make_multi_source
 
     return make_multi_source(n_sources=3, n_samples=200, random_state=0)
@@ -140,7 +140,7 @@ WALKS = {task.__name__: task for task in (hiss, strata, network, pool, compare, 
 
 
 def count(name: str) -> tuple[int, int]:
-    """Count files and hops of a walk, in a process of its own: what is cached is not seen again."""
+    """Count files and hops of a call path, in a separate process without caches."""
     done = subprocess.run(
         [sys.executable, __file__, "--here", name], check=True, stdout=subprocess.PIPE, text=True
     )

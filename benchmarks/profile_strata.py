@@ -1,9 +1,8 @@
-"""Where the time of ``fit`` of the ensembles on strata goes.
+"""Profile of ``fit`` of strata ensembles.
 
-What matters is the share that lies outside the fits of the stratifier and of the members: what
-the ensemble itself costs. Times are CPU seconds of this thread, so that other work on the machine
-does not count; the median of several fits is printed. With ``--cores``, one core is set beside two
-instead, by the clock, on a regressor with forests as members.
+The overhead of the ensemble is the time outside the fits of the stratifier and of the members.
+Times are CPU seconds of this thread, the median of several fits. With ``--cores``, one core is
+compared with two instead, in wall-clock time, on a regressor with forests as members.
 """
 
 import os
@@ -34,22 +33,22 @@ CONFIGURATIONS = {
     "default": (ScaledLogisticRegression, {}),
     "stacking": (ScaledLogisticRegression, {"fusion": "stacking"}),
     "SVC members": (SVC, {"estimator": SVC()}),
-    "numbers": (ScaledRidge, {}),
+    "regression": (ScaledRidge, {}),
     "SVR members": (SVR, {"estimator": SVR()}),
     "forests": (RandomForestRegressor, {"estimator": RandomForestRegressor(10)}),
 }
-OF_NUMBERS = {"numbers", "SVR members", "forests"}
-PARTS = ("strata", "members", "answers", "fusion")
+REGRESSIONS = {"regression", "SVR members", "forests"}
+PARTS = ("strata", "members", "predict", "fusion")
 
 
 class Stopwatch:
-    """Adds up the time that methods take, by name."""
+    """Total time of methods, by name."""
 
     def __init__(self):
         self.seconds = Counter()
 
     def watch(self, owner, method, name):
-        """Time a method from now on; give a function that ends it."""
+        """Time a method from now on; return a function that restores it."""
         usual = getattr(owner, method)
 
         def timed(*args, **kwargs):
@@ -63,25 +62,25 @@ class Stopwatch:
         return lambda: setattr(owner, method, usual)
 
 
-def made(n_rows, numbers):
-    """Rows of eight sources, with classes, or numbers that follow a line within each class."""
+def made(n_rows, regression):
+    """Rows of eight sources, with classes, or a numeric target that is linear in each class."""
     X, y = make_multi_source(8, n_samples=n_rows, random_state=0)
-    if not numbers:
+    if not regression:
         return X, y
     return X, X[:, 0] * (2 * y - 1) + 0.1 * np.random.default_rng(0).normal(size=n_rows)
 
 
-def profile(member, settings, n_rows, n_repeats, *, numbers=False):
-    X, y = made(n_rows, numbers)
-    asked = "predict_proba" if hasattr(member(), "predict_proba") else "decision_function"
-    asked = "predict" if numbers else asked
-    ensemble = StrataEnsembleRegressor if numbers else StrataEnsembleClassifier
+def profile(member, settings, n_rows, n_repeats, *, regression=False):
+    X, y = made(n_rows, regression)
+    method = "predict_proba" if hasattr(member(), "predict_proba") else "decision_function"
+    method = "predict" if regression else method
+    ensemble = StrataEnsembleRegressor if regression else StrataEnsembleClassifier
     model = ensemble(random_state=0, **settings).fit(X[:200], y[:200])
     watch = Stopwatch()
     restore = [
         watch.watch(HISS, "fit", "strata"),
         watch.watch(member, "fit", "members"),
-        watch.watch(member, asked, "answers"),
+        watch.watch(member, method, "predict"),
         watch.watch(AffinityGate, "fit", "fusion"),
         watch.watch(AffinityGate, "fit_subsets", "fusion"),
         watch.watch(AffinityGate, "fit", "fusion"),
@@ -100,8 +99,8 @@ def profile(member, settings, n_rows, n_repeats, *, numbers=False):
 
 
 def two_cores(n_rows, n_repeats):
-    """Print how much faster two cores are than one, fit by fit in turn."""
-    X, y = made(n_rows, numbers=True)
+    """Print the speedup of two cores, alternating fits."""
+    X, y = made(n_rows, regression=True)
     seconds = {1: [], 2: []}
     for _ in range(n_repeats + 1):
         for n_jobs, taken in seconds.items():
@@ -120,7 +119,7 @@ def main():
     parser.add_argument("--rows", type=int, nargs="+", default=[2_000, 10_000])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--only", nargs="+", default=list(CONFIGURATIONS))
-    parser.add_argument("--cores", action="store_true", help="one core beside two")
+    parser.add_argument("--cores", action="store_true", help="compare one core with two")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     if args.cores:
@@ -128,12 +127,12 @@ def main():
             two_cores(n_rows, args.repeats)
         return
     heads = " ".join(f"{each:>8}" for each in ("fit [s]", *PARTS, "rest"))
-    print(f"{'rows':7} {'ensemble':12} {heads}  outside the fits of strata and members")
+    print(f"{'rows':7} {'ensemble':12} {heads}  overhead")
     for n_rows in args.rows:
         for name in args.only:
             member, settings = CONFIGURATIONS[name]
-            numbers = name in OF_NUMBERS
-            total, *parts = profile(member, settings, n_rows, args.repeats, numbers=numbers)
+            regression = name in REGRESSIONS
+            total, *parts = profile(member, settings, n_rows, args.repeats, regression=regression)
             shares = np.array([*parts, total - sum(parts)]) / total
             cells = " ".join(f"{share:8.1%}" for share in shares)
             outside = 1 - shares[:2].sum()

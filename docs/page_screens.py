@@ -1,12 +1,12 @@
-"""Pictures of the page of every command, wide and on a phone, light and dark, to be looked at.
+"""Screenshots of the report of every command, wide and on a phone, light and dark.
 
 python docs/page_screens.py FOLDER [KIND ...]
 
-Writes the pages (.html) and a picture of each at 390 and 1280 pixels, light and dark (.png), and
-ends with 1 if a page is wider than its window, speaks on the console or asks for anything. The
-pages are of a file as people have it, of one with long, hostile and odd names and twelve classes,
-of one with a hundred columns, and of the papers' tables as the documentation has them. Needs
-playwright, and a Chromium on the path.
+Writes the pages (.html) and a screenshot of each at 390 and 1280 pixels, light and dark (.png), and
+exits with 1 if a page is wider than its window, logs to the console or requests anything. The data
+are a typical file, one with long, hostile and unusual names and twelve classes, one with a hundred
+columns, and the papers' tables as the documentation has them. Needs playwright, and a Chromium on
+the path.
 """
 
 from __future__ import annotations
@@ -38,38 +38,38 @@ ODD = [HOSTILE, LONG, "🎉 party size", "bloodPressureSystolicInMillimetres", "
 
 
 def main(folder: Path, kinds: list[str]) -> int:
-    """Make the pages, photograph them, and tell what is wrong with them."""
+    """Write the pages, take screenshots, and print the problems."""
     folder.mkdir(parents=True, exist_ok=True)
     pages = [page for make in PAGES if not kinds or make.__name__ in kinds for page in make(folder)]
     with sync_playwright() as playwright:
         path = next(filter(None, map(shutil.which, BROWSERS)))
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        wrong = [text for page in pages for text in photographed(browser, page)]
+        problems = [text for page in pages for text in take_screenshots(browser, page)]
         browser.close()
-    sys.stdout.write("".join(f"{text}\n" for text in wrong))
-    sys.stdout.write(f"{len(pages)} pages, {len(pages) * 4} pictures in {folder}\n")
-    return int(bool(wrong))
+    sys.stdout.write("".join(f"{text}\n" for text in problems))
+    sys.stdout.write(f"{len(pages)} pages, {len(pages) * 4} screenshots in {folder}\n")
+    return int(bool(problems))
 
 
-def photographed(browser: Browser, page: Path) -> Iterator[str]:
-    """Photograph a page four times; yield what it should not do."""
+def take_screenshots(browser: Browser, page: Path) -> Iterator[str]:
+    """Take four screenshots of a page; yield its problems."""
     for width in WIDTHS:
         for scheme in SCHEMES:
             context = browser.new_context(
                 viewport={"width": width, "height": 900}, color_scheme=scheme
             )
             tab = context.new_page()
-            said: list[str] = []
-            tab.on("console", lambda message, said=said: said.append(message.text))
-            tab.on("pageerror", lambda error, said=said: said.append(str(error)))
-            tab.on("request", lambda request, said=said: said.append(request.url))
+            messages: list[str] = []
+            tab.on("console", lambda message, log=messages: log.append(message.text))
+            tab.on("pageerror", lambda error, log=messages: log.append(str(error)))
+            tab.on("request", lambda request, log=messages: log.append(request.url))
             tab.goto(page.as_uri())
             found = tab.evaluate("document.documentElement.scrollWidth")
             tab.screenshot(path=page.with_name(f"{page.stem}-{width}-{scheme}.png"), full_page=True)
             context.close()
             if found > width:
                 yield f"{page.name}: {found} pixels wide in a window of {width}"
-            yield from (f"{page.name}: {text}" for text in said if text != page.as_uri())
+            yield from (f"{page.name}: {text}" for text in messages if text != page.as_uri())
 
 
 def run(*arguments: object) -> None:
@@ -87,8 +87,8 @@ def write_rows(path: Path, head: list[str], row: Callable[[random.Random], list[
     return path
 
 
-def usual_file(folder: Path) -> Path:
-    """Write a file as people have it: numbers, words, gaps."""
+def typical_file(folder: Path) -> Path:
+    """Write a typical file: numeric and categorical columns, missing values."""
     head = ["age", "income", "visits", "job", "town", "smoker", "satisfied"]
 
     def row(draw: random.Random) -> list[str]:
@@ -100,22 +100,22 @@ def usual_file(folder: Path) -> Path:
         score = (income / 10_000 - 3) * (1 if young else -1) + visits + draw.gauss(0, 1)
         known = "" if draw.random() < 0.07 else f"{income:.0f}"
         town = draw.choice(["Bergen", "Cairo", "Lima", ""])
-        says = "yes" if score > 1.5 else "no"
-        return [f"{age:.0f}", known, str(visits), job, town, draw.choice(["yes", "no"]), says]
+        satisfied = "yes" if score > 1.5 else "no"
+        return [f"{age:.0f}", known, str(visits), job, town, draw.choice(["yes", "no"]), satisfied]
 
     return write_rows(folder / "survey.csv", head, row)
 
 
 def awkward_file(folder: Path) -> Path:
-    """Write twelve classes; names that are long, hostile or odd."""
+    """Write twelve classes, and names that are long, hostile or unusual."""
 
     def row(draw: random.Random) -> list[str]:
         kind = draw.randrange(12)
         values = [f"{draw.gauss(kind % (k + 2), 1):.2f}" for k in range(len(ODD))]
-        word = draw.choice([HOSTILE, "a category with a rather long name", "b"])
-        return [*values, word, f"class number {kind} of twelve"]
+        category = draw.choice([HOSTILE, "a category with a rather long name", "b"])
+        return [*values, category, f"class number {kind} of twelve"]
 
-    return write_rows(folder / "<awkward> & more.csv", [*ODD, "word", "the target's name"], row)
+    return write_rows(folder / "<awkward> & more.csv", [*ODD, "category", "the target's name"], row)
 
 
 def wide_file(folder: Path) -> Path:
@@ -132,7 +132,7 @@ def wide_file(folder: Path) -> Path:
     return write_rows(folder / "sensors.csv", [*head, "state"], row)
 
 
-def number_file(folder: Path) -> Path:
+def regression_file(folder: Path) -> Path:
     """Write prices of homes at four sites."""
     levels = {"harbour": 1.8, "hill": 0.8, "north": 1.0, "south": 1.3}
 
@@ -146,10 +146,10 @@ def number_file(folder: Path) -> Path:
     return write_rows(folder / "homes.csv", ["site", "area", "rooms", "kind", "price"], row)
 
 
-def numbers(folder: Path) -> Iterator[Path]:
-    """Predict numbers: a comparison with sources, and explanations."""
-    file, page = number_file(folder), folder / "compare_homes.html"
-    methods = [word for name in ("mean", "ridge", "tree", "boosting") for word in ("-m", name)]
+def regression(folder: Path) -> Iterator[Path]:
+    """Regression: a comparison with sources, and explanations."""
+    file, page = regression_file(folder), folder / "compare_homes.html"
+    methods = [option for name in ("mean", "ridge", "tree", "boosting") for option in ("-m", name)]
     run("compare", file, "-t", "price", "--source", "site", *methods, "-j", 1, "--report", page)
     yield page
     for method in ("ridge", "tree"):
@@ -157,14 +157,14 @@ def numbers(folder: Path) -> Iterator[Path]:
 
 
 def compare(folder: Path) -> Iterator[Path]:
-    """Compare ours with baselines, on the usual file and on odd names."""
+    """Compare methods on the typical file and on unusual names."""
     some = ["majority", "logistic", "forest", "bayesnet", "tree", "strata", "subspace"]
     for file, target, names in [
-        (usual_file(folder), "satisfied", some),
+        (typical_file(folder), "satisfied", some),
         (awkward_file(folder), "the target's name", ["majority", "logistic", "bayesnet"]),
     ]:
         page = folder / f"compare_{short(file)}.html"
-        methods = [word for name in names for word in ("-m", name)]
+        methods = [option for name in names for option in ("-m", name)]
         run("compare", file, "-t", target, "--quick", *methods, "-j", 1, "--report", page)
         yield page
 
@@ -175,20 +175,20 @@ def explained(folder: Path, data: Path, target: str, method: str) -> Path:
     model = folder / f"{name}.skops"
     if not model.exists():
         run("fit", data, "-t", target, "-m", method, "--folds", 2, "-j", 1, "-o", model)
-    # which columns moved one decision of a forest cannot be told exactly
+    # a forest has no exact contributions of columns
     row = [] if method == "forest" else ["--row", 3]
     run("explain", model, data, *row, "-o", folder / f"{name}.html")
     return folder / f"{name}.html"
 
 
-def usual(folder: Path) -> Iterator[Path]:
-    """Explain each kind of model of the usual file."""
+def typical(folder: Path) -> Iterator[Path]:
+    """Explain each kind of model of the typical file."""
     for method in EXPLAINED:
-        yield explained(folder, usual_file(folder), "satisfied", method)
+        yield explained(folder, typical_file(folder), "satisfied", method)
 
 
 def awkward(folder: Path) -> Iterator[Path]:
-    """Explain models of twelve classes and odd names."""
+    """Explain models of twelve classes and unusual names."""
     for method in ("strata", "bayesnet", "subspace", "tree", "logistic"):
         yield explained(folder, awkward_file(folder), "the target's name", method)
 
@@ -200,17 +200,17 @@ def wide(folder: Path) -> Iterator[Path]:
 
 
 def audit(folder: Path) -> Iterator[Path]:
-    """Audit five jobs as if they were places."""
+    """Audit a model with the five jobs as sources."""
     page = folder / "audit.html"
-    run("audit", usual_file(folder), "-t", "satisfied", "--source", "job", "-m", "logistic",
+    run("audit", typical_file(folder), "-t", "satisfied", "--source", "job", "-m", "logistic",
         "-j", 1, "--report", page)  # fmt: skip
     yield page
 
 
 def cluster(folder: Path) -> Iterator[Path]:
-    """Find clusters, in the usual file and by odd names."""
+    """Find clusters in the typical file and with unusual names."""
     for file, target, clusters in [
-        (usual_file(folder), "satisfied", 4),
+        (typical_file(folder), "satisfied", 4),
         (awkward_file(folder), "the target's name", 12),
     ]:
         page = folder / f"cluster_{short(file)}.html"
@@ -218,9 +218,9 @@ def cluster(folder: Path) -> Iterator[Path]:
         yield page
 
 
-def own_study(folder: Path) -> Iterator[Path]:
-    """Run an experiment of one's own: four methods on three datasets."""
-    file, page = folder / "study.toml", folder / "own_study.html"
+def experiment(folder: Path) -> Iterator[Path]:
+    """Run a declared experiment: four methods on three datasets."""
+    file, page = folder / "study.toml", folder / "experiment.html"
     datasets = [f"[[datasets]]\nname = '{name}'\n" for name in ("iris", "wine", "breast-cancer")]
     names = ["majority", "logistic", "bayesnet", "inner-bayesnet"]
     methods = [f"[[methods]]\nname = '{name}'\n" for name in names]
@@ -231,7 +231,7 @@ def own_study(folder: Path) -> Iterator[Path]:
 
 
 def papers(folder: Path) -> Iterator[Path]:
-    """Show the papers' tables as ``reproduce --report`` does, by the results that are kept."""
+    """Show the papers' tables as ``reproduce --report`` does, from the stored results."""
     for kept in sorted(RESULTS.glob("*.json")):
         facts = json.loads(kept.read_text(encoding="utf-8"))
         del facts["command"]
@@ -242,11 +242,11 @@ def papers(folder: Path) -> Iterator[Path]:
 
 
 def short(file: Path) -> str:
-    """Name a file in one plain word."""
+    """Give a short name of a file."""
     return file.stem.split()[0].strip("<>")
 
 
-PAGES = (compare, numbers, usual, awkward, wide, audit, cluster, own_study, papers)
+PAGES = (compare, regression, typical, awkward, wide, audit, cluster, experiment, papers)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
-"""The screens of every command at 80, 100 and 140 columns, as text files to look at.
+"""Terminal output of every command at 80, 100 and 140 columns, as text files.
 
 python docs/screens.py FOLDER [--only NAME]
 
 Each command runs on a terminal of its own (a pseudo-terminal) in FOLDER, on a table that is made
-there: words, gaps, a date, an id and two sites. FOLDER/80/explain-strata-row.txt is what a user
-sees of ``ensemblage explain strata.skops people.csv --row 3`` on a screen of 80 columns. Screens
-with a line that is too long, or text that was cut, are named. page_screens.py does pages.
+there: numeric and categorical columns, missing values, a date, an id and two sites.
+FOLDER/80/explain-strata-row.txt is the output of ``ensemblage explain strata.skops people.csv --row
+3`` at 80 columns. Outputs with a line that is too long, or with text that was cut, are listed.
+page_screens.py does the same for reports.
 """
 
 from __future__ import annotations
@@ -83,13 +84,13 @@ COMMANDS = {
 
 
 def main() -> None:
-    """Run the commands and write what their screens show."""
+    """Run the commands and write their output."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", help="commands whose name starts so")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    for package in ("explain", "methods", "papers", "report"):
+    for package in ("papers", "report", "studies"):
         importlib.import_module(f"ensemblage.{package}")
     write_people(arguments.folder / "people.csv")
     write_small_files(arguments.folder)
@@ -106,7 +107,7 @@ def main() -> None:
 
 
 def write_people(path: Path, n_rows: int = 160) -> None:
-    """Write a table as people have them."""
+    """Write a typical table."""
     rng = np.random.default_rng(0)
     site = rng.integers(0, 2, n_rows)
     age = rng.normal(45 + 15 * site, 9).round()
@@ -130,7 +131,7 @@ def write_people(path: Path, n_rows: int = 160) -> None:
 
 
 def write_small_files(folder: Path) -> None:
-    """Write studies, right and wrong, a few new rows, and a table of something else."""
+    """Write a valid and an invalid study, a few new rows, and an unrelated table."""
     rows = (folder / "people.csv").read_text(encoding="utf-8").splitlines()
     for name, text in {
         "study.toml": STUDY,
@@ -142,9 +143,9 @@ def write_small_files(folder: Path) -> None:
 
 
 def on_screen(command: list[str], width: int, folder: Path) -> str:
-    """Run a command on a terminal of some columns; give what it shows in the end.
+    """Run a command on a terminal of some columns; give its output.
 
-    A fork has imported all it needs, so that screens cost little more than their own work.
+    A fork has imported all it needs, so that each command takes little more than its own time.
     """
     process, parent = pty.fork()
     if process == 0:
@@ -164,7 +165,7 @@ def on_screen(command: list[str], width: int, folder: Path) -> str:
 
 
 def faults(shown: str, width: int) -> list[str]:
-    """Name what is wrong with a screen: lines that are too long, text that was cut."""
+    """List the faults of an output: lines that are too long, text that was cut."""
     found = []
     for number, line in enumerate(shown.splitlines(), start=1):
         if columns_of(line) > width:
@@ -172,12 +173,12 @@ def faults(shown: str, width: int) -> list[str]:
         if "…" in line:
             found.append(f"line {number} was cut: {line}")
         if line.strip() == "*":
-            found.append(f"line {number} is a star of its own")
+            found.append(f"line {number} is a single star")
     return found
 
 
 def columns_of(line: str) -> int:
-    """Count the places that a line takes."""
+    """Count the terminal columns of a line."""
     return sum(1 + (unicodedata.east_asian_width(each) in "WF") for each in line)
 
 

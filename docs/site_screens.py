@@ -1,10 +1,11 @@
-"""Pictures of the documentation, wide and on a phone, light and dark, to be looked at.
+"""Screenshots of the documentation, wide and on a phone, light and dark.
 
 make docs && python docs/site_screens.py FOLDER [PAGE ...]
 
-Photographs the pages (the front page, the tutorial, an example, a guide, a table of a paper and a
-page of the API, unless others are named) and ends with 1 if one is wider than its window, speaks
-on the console or asks for anything outside. Needs playwright, and a Chromium on the path.
+Takes screenshots of the pages (the front page, the tutorial, an example, a guide, a table of a
+paper and a page of the API, unless others are named) and exits with 1 if one is wider than its
+window, logs to the console or loads anything from the network. Needs playwright, and a Chromium on
+the path.
 """
 
 from __future__ import annotations
@@ -26,20 +27,22 @@ PAGES = [
 
 
 def main(folder: Path, names: list[str]) -> int:
-    """Photograph the pages and tell what is wrong with them."""
+    """Take screenshots of the pages and print the problems."""
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         path = next(filter(None, map(shutil.which, BROWSERS)))
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        wrong = [text for name in names or PAGES for text in photographed(browser, name, folder)]
+        problems = [
+            text for name in names or PAGES for text in take_screenshots(browser, name, folder)
+        ]
         browser.close()
-    sys.stdout.write("".join(f"{text}\n" for text in wrong))
-    sys.stdout.write(f"{len(names or PAGES)} pages, {len(wrong)} complaints\n")
-    return int(bool(wrong))
+    sys.stdout.write("".join(f"{text}\n" for text in problems))
+    sys.stdout.write(f"{len(names or PAGES)} pages, {len(problems)} problems\n")
+    return int(bool(problems))
 
 
-def photographed(browser: Browser, name: str, folder: Path) -> Iterator[str]:
-    """Photograph a page four times; yield what it should not do."""
+def take_screenshots(browser: Browser, name: str, folder: Path) -> Iterator[str]:
+    """Take four screenshots of a page; yield its problems."""
     page = SITE / f"{name}.html"
     for width in WIDTHS:
         for scheme in SCHEMES:
@@ -47,10 +50,10 @@ def photographed(browser: Browser, name: str, folder: Path) -> Iterator[str]:
                 viewport={"width": width, "height": 900}, color_scheme=scheme
             )
             tab = context.new_page()
-            said: list[str] = []
-            tab.on("console", lambda message, said=said: said.append(message.text))
-            tab.on("pageerror", lambda error, said=said: said.append(str(error)))
-            tab.on("request", lambda request, said=said: said.append(request.url))
+            messages: list[str] = []
+            tab.on("console", lambda message, log=messages: log.append(message.text))
+            tab.on("pageerror", lambda error, log=messages: log.append(str(error)))
+            tab.on("request", lambda request, log=messages: log.append(request.url))
             tab.goto(page.as_uri())
             found = tab.evaluate("document.documentElement.scrollWidth")
             picture = f"{name.replace('/', '-')}-{width}-{scheme}.png"
@@ -58,7 +61,7 @@ def photographed(browser: Browser, name: str, folder: Path) -> Iterator[str]:
             context.close()
             if found > width:
                 yield f"{name}: {found} pixels wide in a window of {width}"
-            yield from (f"{name}: {text}" for text in said if not text.startswith("file:"))
+            yield from (f"{name}: {text}" for text in messages if not text.startswith("file:"))
 
 
 def clipped(width: int, tab: object) -> dict[str, float]:

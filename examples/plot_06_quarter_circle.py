@@ -1,9 +1,9 @@
 """
-A quarter circle, and its members' boundaries
-=============================================
+Decision boundaries on the quarter circle
+=========================================
 
-The joint-subset paper's synthetic data: inside the circle or outside. Members are straight lines, and each new one
-looks at the rows that the earlier ones got wrong.
+The synthetic data of the joint feature-subset paper: inside or outside the circle. Members are linear, and each new one gives
+more weight to the rows that earlier ones misclassify.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ X, y = make_quarter_circle(100, random_state=0)
 X_new, y_new = make_quarter_circle(5000, random_state=1)
 
 # %%
-# The paper's algorithm fused by its product, and members that a learned gate chooses between, row by row.
+# Members fused by the product, as in the paper, and members refitted with a mixture-of-experts gate.
 
 models = {
     "fused by the product": JointSubspaceClassifier(C=100.0, random_state=0),
@@ -39,5 +39,5 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     ax.set_aspect("equal")
 
 # %%
-# **Take away**: a product of straight lines is again one straight line, however many members it has. To bend, members
-# must be chosen row by row.
+# **Take away**: a product of linear members is linear, for any number of members. A nonlinear boundary needs a gate that
+# weights members by row.

@@ -1,9 +1,9 @@
 """
-Features chosen together
+Co-selection of features
 ========================
 
-Two features decide, six are dummies. The selector learns members together with the features that they see; how often two
-of them are chosen together says which belong together. This is the paper's Figure 2.
+Two features are relevant, six are dummies. The selector fits members jointly with their feature subsets; the co-selection
+matrix shows which features are used together. This is the paper's Figure 2.
 """
 
 import matplotlib.pyplot as plt
@@ -22,12 +22,12 @@ selector = JointSubspaceSelector(n_features_to_select=2, random_state=0).fit(X, 
 stability = StabilitySelector(selector, n_pairs=20, random_state=0).fit(X, y)
 
 # %%
-# On the left one run; on the right the share of many half samples in which each feature was chosen.
+# Left: one run. Right: the selection frequency of each feature over many half samples.
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 CoSelectionDisplay.from_estimator(selector, feature_names=names, ax=axes[0])
 StabilityDisplay.from_estimator(stability, feature_names=names, ax=axes[1])
 
 # %%
-# **Take away**: the two features that matter are found, and found again on other halves of the rows. A plain L1 regression
-# would find them here as well; the pairs are what it does not tell.
+# **Take away**: the two relevant features are found, also on other halves of the rows. An L1-penalised regression would find
+# them here as well, but not the pairs.

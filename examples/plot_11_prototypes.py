@@ -2,8 +2,8 @@
 Prototypes under noise
 ======================
 
-Inner K-means lets many views of the features say which centre is nearest, and keeps one prototype per cluster. Where some
-features are noisy, the others outvote them.
+Inner K-means assigns rows by the vote of many feature views, and has one prototype per cluster. If some features are noisy,
+views of the other features outvote them.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ data = load_iris(as_frame=True)
 rng = np.random.default_rng(0)
 
 # %%
-# Ever more entries of two of the four columns are replaced by noise. Ten starts each.
+# An increasing fraction of the values in two of the four columns is replaced by noise. Ten starts each.
 
 shares = [0.0, 0.2, 0.4, 0.6]
 makers = {
@@ -41,13 +41,14 @@ for name, scores in found.items():
     ax.errorbar(
         shares, np.mean(scores, axis=1), np.std(scores, axis=1), marker="o", capsize=3, label=name
     )
-ax.set(xlabel="share of noise in two columns", ylabel="NMI with the species", xticks=shares)
+ax.set(xlabel="fraction of noise in two columns", ylabel="NMI with the species", xticks=shares)
 ax.legend(frameon=False)
 
 # %%
-# The prototypes, in standard deviations from the mean of all rows: what a member of each cluster is like.
+# The prototypes, in standard deviations from the mean of all rows.
 
 PrototypeDisplay.from_estimator(makers["Inner K-means"](0).fit(data.data), data.data)
 
 # %%
-# **Take away**: on clean data it is about K-means; under noise it holds longer. Which columns are noisy need not be known.
+# **Take away**: on clean data it is about as accurate as K-means; under noise it is more robust, without knowing which columns
+# are noisy.

@@ -1,9 +1,9 @@
 """
-One clustering out of many, and how many clusters
-=================================================
+Consensus clustering and the number of clusters
+===============================================
 
-Twenty runs of K-means on half of the features each disagree. Rows that are together in most of them belong together; and
-how steady clusterings of samples are tells how many clusters there are.
+Twenty runs of K-means on half of the features each disagree. Consensus clustering combines them by how often two rows share
+a cluster; the stability of clusterings of subsamples chooses the number of clusters.
 """
 
 import matplotlib.pyplot as plt
@@ -32,7 +32,7 @@ nmi = normalized_mutual_info_score(data.target, consensus.labels_)
 singles = [normalized_mutual_info_score(data.target, each) for each in partitions]
 
 # %%
-# How often two wines are together, ordered by the consensus; and the steadiness of each number of clusters.
+# The co-association matrix, ordered by the consensus; and the stability of each number of clusters.
 
 curve = stability_curve(X, range(2, 8), random_state=0)
 print(curve.reason)
@@ -40,14 +40,14 @@ order = np.argsort(consensus.labels_, kind="stable")
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")
 together = co_association(partitions).toarray()[order][:, order]
 image = axes[0].imshow(together, cmap="Blues", vmin=0, vmax=1)
-fig.colorbar(image, ax=axes[0], label="share of clusterings that join two rows")
+fig.colorbar(image, ax=axes[0], label="co-association")
 axes[0].set(xticks=[], yticks=[])
 axes[0].set_title(
-    f"NMI {nmi:.2f}; single ones {np.mean(singles):.2f} on average",
+    f"NMI {nmi:.2f}; mean of single clusterings {np.mean(singles):.2f}",
     fontsize=10,
 )
 ClusterStabilityDisplay.from_curve(curve, ax=axes[1])
 
 # %%
-# **Take away**: the consensus is better than the clusterings that it is made of, and three clusters is the number of
-# cultivars. Classes are not always clusters: of iris this curve says two.
+# **Take away**: the consensus is more accurate than the single clusterings, and three clusters is the number of cultivars.
+# Classes are not always clusters: for iris this curve chooses two.

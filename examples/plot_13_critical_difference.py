@@ -2,7 +2,7 @@
 A critical-difference diagram
 =============================
 
-Six methods on nine small tables: which differ by more than chance?
+Six methods on nine small tables: which differ significantly?
 """
 
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
@@ -39,11 +39,11 @@ accuracy = {
 }
 
 # %%
-# The best on the left; a bar joins methods that Nemenyi's test does not tell apart.
+# The best method is on the left; a bar joins methods that do not differ significantly by Nemenyi's test.
 
 found = compare_methods(accuracy)
 print(found.sentence())
 CriticalDifferenceDisplay.from_comparison(found, highlight=["inner tree"])
 
 # %%
-# **Take away**: nine tables tell little apart: the forest from the single tree, and hardly more. A mean rank without its critical difference is no result.
+# **Take away**: nine tables have little power: the forest differs significantly from the single tree, and hardly more. Report mean ranks with their critical difference.

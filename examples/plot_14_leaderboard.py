@@ -1,9 +1,9 @@
 """
-The pool's leaderboard, and what each place of diversity gave
-=============================================================
+Leaderboard and ablation of a pool
+==================================
 
-:class:`~ensemblage.pool.EnsemblageClassifier` tunes members of usual kinds and of this library on the same folds, and learns
-how much to listen to each. Nothing is tuned by hand.
+:class:`~ensemblage.pool.EnsemblageClassifier` tunes standard classifiers and this library's ensembles on the same
+cross-validation folds, and learns their weights. Nothing is tuned by hand.
 """
 
 import matplotlib.pyplot as plt
@@ -21,17 +21,17 @@ print(pool.leaderboard_)
 print(f"accuracy on new rows: {pool.score(X_new, y_new):.3f}")
 
 # %%
-# Whom the pool listens to, whether it is right as often as it is sure, and on how many rows two members disagree.
+# Weights of the members, calibration curve of the pool, and share of rows on which two members disagree, all out of fold.
 
 fig, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
 PoolDisplay.from_estimator(pool, axes=axes)
 
 # %%
-# What would be lost without each place of diversity:
+# Ablation: log loss without each group of members.
 
 print(pool.ablation())
 
 # %%
-# **Take away**: on this table the support vector machine alone has the lower log loss, and the leaderboard says so. Over 25
-# tables the pool is the better bet, and most of that is the fusion; that this library's own members add to the usual
-# ones is not shown.
+# **Take away**: on this table the support vector machine alone has the lower log loss, as the leaderboard shows. Over 25
+# tables the pool has the lower mean log loss, and most of that comes from the fusion; a contribution of this library's own
+# members to the standard ones is not shown.

@@ -1,9 +1,9 @@
 """
-Rows on disk and on a cluster
-=============================
+Rows on disk and on a Dask cluster
+==================================
 
-Strata of rows that stay in a file, or with the workers of a Dask cluster: they are read block by block where they are, and
-the result is that of rows in memory, to the bit.
+Strata of rows in a file, or in the memory of Dask workers: rows are processed block by block, and the result is bit-identical
+to that of rows in memory.
 """
 
 import tempfile
@@ -24,7 +24,7 @@ strata = HISS(n_strata=6, stratum_size=1 / 6, random_state=0)
 in_memory = strata.fit(rows).means_.copy()
 
 # %%
-# A path takes the place of the array. What belongs to rows, here their memberships, goes to a file that you name.
+# Pass a path instead of an array. Values of each row, here memberships, are written to a file.
 
 with tempfile.TemporaryDirectory() as folder:
     path, out = Path(folder) / "rows.npy", Path(folder) / "memberships.npy"
@@ -35,8 +35,8 @@ with tempfile.TemporaryDirectory() as folder:
     memberships = np.load(out)
 
 # %%
-# On a cluster the rows stay with the workers: kernels go there, and sums come back. :class:`~ensemblage.blocks.DaskBlocks` is
-# what a Dask array or dataframe becomes, and :class:`~ensemblage.blocks.ParquetBlocks` what Parquet files do.
+# On a Dask cluster the rows stay on the workers: kernels are sent there, and sums are returned. Dask arrays and dataframes
+# become :class:`~ensemblage.blocks.DaskBlocks`, Parquet files :class:`~ensemblage.blocks.ParquetBlocks`.
 
 with (
     LocalCluster(
@@ -46,13 +46,11 @@ with (
 ):
     on_cluster = strata.fit(da.from_array(rows, chunks=(20_000, 2))).means_.copy()
 
-print(
-    "equal to the bit:", np.array_equal(in_memory, on_disk), np.array_equal(in_memory, on_cluster)
-)
+print("bit-identical:", np.array_equal(in_memory, on_disk), np.array_equal(in_memory, on_cluster))
 print([kind.__name__ for kind in (NpyBlocks, ParquetBlocks, DaskBlocks)])
 
 # %%
-# One row in thirty, coloured by the stratum that it belongs to most.
+# Every thirtieth row, coloured by the stratum with the largest membership.
 
 fig, ax = plt.subplots(figsize=(5.5, 4), layout="constrained")
 some = slice(None, None, 30)
@@ -61,4 +59,4 @@ ax.scatter(*in_memory.T, marker="x", c="k")
 ax.set_title(f"60,000 rows, {strata.n_iter_} passes", fontsize=10)
 
 # %%
-# **Take away**: where the rows live does not change the answer.
+# **Take away**: the result does not depend on where the rows are.

@@ -1,9 +1,8 @@
-"""What a fit would cost at internet scale: a billion rows, a hundred columns, two hundred workers.
+"""Simulated cost of a fit: a billion rows, a hundred columns, two hundred workers.
 
-Nothing of that size is run. Rates are measured here, on one core: how fast a pass computes per row
-and column, how fast Parquet is read, how large the statistics are that a block sends, how fast they
-are merged and how fast one process passes them on. From these follow bytes, seconds and the first
-thing that breaks. What is assumed and not measured stands in ``Assumed``.
+Nothing of that size is run. Rates are measured on one core: time of a pass per row, reading of
+Parquet, size of a block's statistics, and time to merge them. Bytes, seconds and the first
+bottleneck follow. ``Assumed`` has the values that are assumed, not measured.
 
     python studies/simulate_scale.py [--rows 1e9] [--columns 100] [--workers 200]
 """
@@ -38,16 +37,16 @@ GROUP_ROWS = GROUP_BLOCKS * BLOCK_ROWS
 N_STRATA, N_CLUSTERS, N_VIEWS = 20, 10, 20
 HISS_ITERATIONS, CAP_PASSES, POLISH_PASSES, KMEANS_PASSES = 50, 2, 7, 30
 NEAR_CAPS = 1
-"""Rows near a cap in a sum, for each stratum: about 8,192 of all."""
+"""Rows near a cap per sum and stratum: about 8,192 in total."""
 
 
 class Assumed(NamedTuple):
-    """What is not measured here: of a usual data centre."""
+    """Assumed values of a typical data centre."""
 
     network: float = 1.25e9  # bytes per second of the client's link, 10 Gbit/s
-    task_overhead: float = 1e-3  # seconds that a scheduler spends on a task, by Dask's own word
-    cores: int = 1  # of a worker
-    memory: float = 16e9  # bytes of a worker
+    task_overhead: float = 1e-3  # seconds of the scheduler per task, by Dask's documentation
+    cores: int = 1  # per worker
+    memory: float = 16e9  # bytes per worker
 
 
 class Rates(NamedTuple):
@@ -67,7 +66,7 @@ def rows_of(n_columns):
 
 
 def per_pass(fit, X, short, long):
-    """CPU seconds of one pass per row: a long fit less a short one."""
+    """CPU seconds of one pass per row: difference of a long and a short fit."""
     spent = {n: [] for n in (short, long)}
     for _ in range(3):
         for n, taken in spent.items():
@@ -102,7 +101,7 @@ def read_seconds(X):
 
 
 def hiss_partial(n_columns):
-    """Make the statistics that one block sends in a pass of HISS."""
+    """Statistics that one block sends in a pass of HISS."""
     wide, few = np.zeros((N_STRATA, n_columns)), np.zeros(N_STRATA * NEAR_CAPS)
     mass, entries = np.zeros(N_STRATA), Entries(few.astype(np.int64), few, few.copy())
     near = WindowSums(0.0, mass, mass.copy(), mass.copy(), entries)
@@ -124,7 +123,7 @@ def measure(n_columns):
 
 
 class Cost(NamedTuple):
-    """Seconds of one pass, by who spends them."""
+    """Seconds of one pass by part, and bytes sent."""
 
     compute: float
     read: float
@@ -132,12 +131,12 @@ class Cost(NamedTuple):
     sent: float
 
     def seconds(self):
-        """Give the time of the pass: the client merges while workers compute."""
+        """Time of the pass: the client merges while workers compute."""
         return max(self.compute, self.client)
 
 
 class Size(NamedTuple):
-    """What is fitted, and on how many workers."""
+    """Size of the data and number of workers."""
 
     rows: float
     columns: int
@@ -145,36 +144,36 @@ class Size(NamedTuple):
 
 
 class Traffic(NamedTuple):
-    """How many sums radius the client in a pass, and in how many tasks."""
+    """Number of sums sent to the client per pass, and number of tasks."""
 
     sums: float
     tasks: float
 
 
-def ways(size, assumed):
-    """Give the traffic as DaskBlocks has it, and beside it with more or less merged on workers."""
+def traffic_by_merging(size, assumed):
+    """Traffic of DaskBlocks, and with less or more merging on the workers."""
     blocks, groups = size.rows / BLOCK_ROWS, size.rows / GROUP_ROWS
     per_task = max(1, -(-groups // (PARTS_PER_THREAD * size.workers * assumed.cores)))
     return {
-        f"as it is, a sum per {GROUP_ROWS:,} rows": Traffic(groups, groups / per_task),
-        f"if each block of {BLOCK_ROWS:,} rows spoke": Traffic(blocks, blocks),
-        "if each worker sent one sum": Traffic(size.workers, size.workers),
+        f"current, one sum per {GROUP_ROWS:,} rows": Traffic(groups, groups / per_task),
+        f"one sum per block of {BLOCK_ROWS:,} rows": Traffic(blocks, blocks),
+        "one sum per worker": Traffic(size.workers, size.workers),
     }
 
 
 def one_pass(row_seconds, partial, traffic, size, rates, assumed):
-    """Price a pass in which sums of so many bytes radius the client."""
+    """Cost of a pass whose sums are sent to the client."""
     sent = traffic.sums * partial
     client = traffic.sums * rates.merge + traffic.tasks * assumed.task_overhead
     client += sent / assumed.network
-    spread = size.workers * assumed.cores
-    read = size.rows * size.columns * 4 * rates.read_byte / spread
-    return Cost(size.rows * row_seconds / spread, read, client, sent)
+    cores = size.workers * assumed.cores
+    read = size.rows * size.columns * 4 * rates.read_byte / cores
+    return Cost(size.rows * row_seconds / cores, read, client, sent)
 
 
 def show(name, row_seconds, partial, passes, size, rates, assumed):
-    """Print the cost of a fit, by what is sent."""
-    for how, traffic in ways(size, assumed).items():
+    """Print the cost of a fit, by traffic."""
+    for how, traffic in traffic_by_merging(size, assumed).items():
         cost = one_pass(row_seconds, partial, traffic, size, rates, assumed)
         print(
             f"{name}, {how}: {cost.sent / 1e6:,.1f} MB and {traffic.tasks:,.0f} tasks per pass; "
@@ -200,16 +199,16 @@ def main():
           f"{1e6 * rates.merge:.0f} microseconds")  # fmt: skip
     print(f"assumed: {assumed}")
     total = n_rows * n_columns * 4
-    carry = n_rows * N_STRATA * 4
-    print(f"{n_rows:.0e} x {n_columns}: {total / 1e12:.2f} TB, {total / workers / 1e9:.1f} GB a "
-          f"worker, and {carry / workers / 1e9:.1f} GB of memberships there")  # fmt: skip
+    state = n_rows * N_STRATA * 4
+    print(f"{n_rows:.0e} x {n_columns}: {total / 1e12:.2f} TB, {total / workers / 1e9:.1f} GB per "
+          f"worker, and {state / workers / 1e9:.1f} GB of memberships")  # fmt: skip
     size = Size(n_rows, n_columns, workers)
     passes = HISS_ITERATIONS * (1 + CAP_PASSES) + POLISH_PASSES
     show("HISS", rates.hiss_row, rates.hiss_partial, passes, size, rates, assumed)
     show("InnerKMeans", rates.kmeans_row, rates.kmeans_partial, KMEANS_PASSES, size, rates, assumed)
-    fits = assumed.memory / ((total + carry) / n_rows)
-    print(f"a worker of {assumed.memory / 1e9:.0f} GB holds {fits / 1e6:.0f} million rows and what "
-          f"belongs to them: {n_rows / fits:.0f} workers hold all")  # fmt: skip
+    fits = assumed.memory / ((total + state) / n_rows)
+    print(f"a worker with {assumed.memory / 1e9:.0f} GB stores {fits / 1e6:.0f} million rows and "
+          f"their memberships: {n_rows / fits:.0f} workers for all rows")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The default schedule of Inner K-means on clean and noisy rows: sets it was chosen on, and others.
+"""Schedules of Inner K-means on clean and noisy data: datasets used for the choice, and others.
 
 python studies/study_inner_schedule.py FOLDER-OF-DATASETS [STARTS]
 """
@@ -19,7 +19,7 @@ GROUPS = {
     "chosen on": ["ecoli", "heart-statlog", "letter", "pendigits", "segment", "vehicle",
                   "waveform", "yeast"],
     "others of the paper": ["glass", "iris", "optdigits", "pima", "sonar", "vowel", "wine"],
-    "further sets": ["abalone", "breast-w", "liver", "lymph", "tic-tac-toe"],
+    "further datasets": ["abalone", "breast-w", "liver", "lymph", "tic-tac-toe"],
 }  # fmt: skip
 METHODS = {
     "K-means": lambda k, seed: KMeans(k, n_init=1, random_state=seed),

@@ -1,7 +1,7 @@
-"""Relevant features among the best, by our selector and by its peers, on five kinds of data.
+"""Relevant features among the top ranked, by our selector and by others, on five kinds of data.
 
-The quarter circle is too easy to tell selectors apart; these are not. Datasets are drawn from
-``--seed`` on; what was tuned was tuned on those from 0 on, and pages quote those from 1000 on.
+The quarter circle is too easy to compare selectors. Datasets have seeds from ``--seed`` on; tuning
+used those from 0 on, and the documentation reports those from 1000 on.
 """
 
 import argparse
@@ -56,12 +56,12 @@ METHODS = {
 
 
 def found(method, kind, seed, rows, flips):
-    """Count the relevant features among the best, ties broken by lot."""
-    X, y, relevant = make_hidden_features(kind, rows, flips=flips, random_state=seed)
+    """Count the relevant features among the top ranked, ties broken at random."""
+    X, y, relevant = make_hidden_features(kind, rows, flip_y=flips, random_state=seed)
     wanted = int(relevant.sum())
     scores = METHODS[method](StandardScaler().fit_transform(X), y, seed)
-    lot = np.random.default_rng(seed).permutation(relevant.size)
-    best = np.lexsort((lot, -scores))[:wanted]
+    tie_order = np.random.default_rng(seed).permutation(relevant.size)
+    best = np.lexsort((tie_order, -scores))[:wanted]
     return int(relevant[best].sum())
 
 

@@ -1,8 +1,8 @@
-"""How far a stream of batches ends from a fit on all rows, ten seeds.
+"""``partial_fit`` on batches compared with ``fit`` on all rows, ten seeds.
 
-Of Inner K-means: inertia over all rows. Of HISS: mean log likelihood over all rows, with the
-stream's Gaussians and prices at which the sizes are exact; and how far sizes are off at the
-stream's own prices.
+For Inner K-means: inertia of all rows. For HISS: mean log likelihood of all rows, with the streamed
+Gaussians and the dual variables at which the sizes are exact; and the relative error of the sizes
+at the streamed dual variables.
 """
 
 import numpy as np
@@ -18,13 +18,15 @@ from ensemblage.strata import HISS
 from ensemblage.strata._hiss_sizes import exact_memberships
 
 BATCH = 200
-STRATA, SIZE, STRATA_BATCH = 8, 0.3, 500
+STRATA = 8
+SIZE = 0.3
+STRATA_BATCH = 500
 EPOCHS = 3
 SEEDS = range(10)
 
 
 def tables():
-    """Rows, and how many clusters to look for."""
+    """Rows, and number of clusters."""
     scale = StandardScaler().fit_transform
     return {
         "digits": (load_digits().data, 10),
@@ -42,8 +44,8 @@ def inertia(model, X):
 
 
 @ignore_warnings(category=ConvergenceWarning)
-def inertia_gaps(X, k, seed):
-    """Inertia of the stream over that of the fit: ours, and scikit-learn's."""
+def inertia_ratios(X, k, seed):
+    """Inertia after ``partial_fit`` relative to ``fit``: ours, and scikit-learn's."""
     rows = X[np.random.default_rng(seed).permutation(len(X))]
     whole = InnerKMeans(k, random_state=seed).fit(rows)
     stream = InnerKMeans(k, random_state=seed)
@@ -56,7 +58,7 @@ def inertia_gaps(X, k, seed):
 
 
 def strata_tables():
-    """Rows to stratify, columns of variance one."""
+    """Rows to stratify, with standardised columns."""
     scale = StandardScaler().fit_transform
     digits = load_digits().data
     return {
@@ -67,7 +69,7 @@ def strata_tables():
 
 
 def likelihood(hiss, X):
-    """Mean log likelihood of all rows under a model's Gaussians, sizes exact."""
+    """Mean log likelihood of all rows under a model's Gaussians, with exact sizes."""
     sizes = np.full(STRATA, SIZE * len(X))
     densities = hiss._densities()  # noqa: SLF001
     (_, (objective, *_)), _ = exact_memberships(MemoryBlocks(X), densities, hiss.log_scales_, sizes)
@@ -75,10 +77,10 @@ def likelihood(hiss, X):
 
 
 @ignore_warnings(category=ConvergenceWarning)
-def strata_gaps(X, seed):
-    """By how much the likelihood of the stream is below the fit's, and sizes are off.
+def strata_differences(X, seed):
+    """Log likelihood of ``fit`` minus that of ``partial_fit``, and error of the sizes.
 
-    After the first batch, one epoch and three.
+    After the first batch, one epoch and three epochs.
     """
     rows = X[np.random.default_rng(seed).permutation(len(X))]
     whole = likelihood(HISS(STRATA, SIZE, random_state=seed).fit(rows), X)
@@ -99,18 +101,18 @@ def size_error(hiss, X):
 
 def main():
     for name, X in strata_tables().items():
-        found = np.array([strata_gaps(X, seed) for seed in SEEDS])
-        for when, gaps_then in zip(
+        found = np.array([strata_differences(X, seed) for seed in SEEDS])
+        for when, differences in zip(
             ("the first batch", "one epoch", "three epochs"), found.swapaxes(0, 1), strict=True
         ):
-            below, off = gaps_then.T
+            below, error = differences.T
             print(f"HISS, {name}, {len(X)} rows in batches of {STRATA_BATCH}, after {when}: log "
                   f"likelihood below that of fit by {below.mean():.3f} ({below.min():.3f} to "
-                  f"{below.max():.3f}), sizes off by {off.mean():.1%}", flush=True)  # fmt: skip
+                  f"{below.max():.3f}), size error {error.mean():.1%}", flush=True)  # fmt: skip
     for name, (X, k) in tables().items():
-        ours, theirs = np.mean([inertia_gaps(X, k, seed) for seed in SEEDS], axis=0)
-        print(f"{name}, {len(X)} rows in batches of {BATCH}: inertia of the stream {ours:.3f} of "
-              f"that of fit; MiniBatchKMeans {theirs:.3f} of KMeans")  # fmt: skip
+        ours, theirs = np.mean([inertia_ratios(X, k, seed) for seed in SEEDS], axis=0)
+        print(f"{name}, {len(X)} rows in batches of {BATCH}: inertia relative to fit "
+              f"{ours:.3f}; MiniBatchKMeans relative to KMeans {theirs:.3f}")  # fmt: skip
 
 
 if __name__ == "__main__":

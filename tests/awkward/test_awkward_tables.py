@@ -1,4 +1,4 @@
-"""Tables as they are found in the world: read right, or refused in one sentence."""
+"""Real-world tables: read correctly, or refused in one sentence."""
 
 import datetime as dt
 import gzip
@@ -18,11 +18,11 @@ DAYS = [
     f"2021-{month:02}-{day:02}"
     for day, month in [(3, 4), (13, 5), (1, 12), (25, 1), (9, 9), (10, 10), (30, 6), (2, 2)]
 ]
-KINDS = {"n": "numeric", "w": "categorical", "d": "date"}
+KINDS = {"n": "numeric", "c": "categorical", "d": "date"}
 
 
 class Expected(NamedTuple):
-    """What a file holds: its kinds by their letters, its names, some notes, its target."""
+    """Expected kinds (by letter), column names, notes and target of a file."""
 
     kinds: str
     names: str
@@ -31,102 +31,99 @@ class Expected(NamedTuple):
 
 
 def dates(how=""):
-    return f"dates{how}; they become days since 1970-01-01."
+    return f"dates{how}, converted to days since 1970-01-01."
 
 
-def left_out(what):
-    return f"{what} left out"
-
-
-UNNAMED = "There is no header line; the columns are called column_1 to column_"
+UNNAMED = "No header found; the columns are named column_1 to column_"
 READ = {
-    "germany.csv": Expected("ndww", "Größe|Aufnahme|Beruf|class", (
-        "Read with ';' between values, ',' as decimal mark, '.' between thousands and Latin-1 as",
+    "germany.csv": Expected("ndcc", "Größe|Aufnahme|Beruf|class", (
+        "Read with separator ';', decimal mark ',', thousands separator '.' and encoding Latin-1.",
         dates(" (day first)"))),
-    "france.csv": Expected("ndww", "taille|arrivée|métier|class", (
-        "Read with ';' between values, ',' as decimal mark and ' ' between thousands.",
+    "france.csv": Expected("ndcc", "taille|arrivée|métier|class", (
+        "Read with separator ';', decimal mark ',' and thousands separator ' '.",
         dates(" (day first)"))),
-    "switzerland.csv": Expected("ndww", "Grösse|Datum|Beruf|class", (
-        "Read with ';' between values, \"'\" between thousands and Latin-1 as encoding.",
+    "switzerland.csv": Expected("ndcc", "Grösse|Datum|Beruf|class", (
+        "Read with separator ';', thousands separator \"'\" and encoding Latin-1.",
         dates(" (day first)"))),
-    "sweden.csv": Expected("ndww", "längd|datum|yrke|class", (
-        "Read with tabs between values, ',' as decimal mark and ' ' between thousands.", dates())),
-    "united-states.csv": Expected("ndww", "size|when|job|class", (
-        "Read with ',' between thousands.", dates(" (month first)"))),
-    "spain.txt": Expected("ndww", "size|when|job|class", (
-        "Read with '|' between values, ',' as decimal mark and '.' between thousands.",
+    "sweden.csv": Expected("ndcc", "längd|datum|yrke|class", (
+        "Read with separator tab, decimal mark ',' and thousands separator ' '.", dates())),
+    "united-states.csv": Expected("ndcc", "size|when|job|class", (
+        "Read with thousands separator ','.", dates(" (month first)"))),
+    "spain.txt": Expected("ndcc", "size|when|job|class", (
+        "Read with separator '|', decimal mark ',' and thousands separator '.'.",
         dates(" (day first)"))),
-    "poland.csv": Expected("ndww", "wielkość|data|zawód|class", (
-        "Read with ';' between values, ',' as decimal mark and ' ' between thousands.",
+    "poland.csv": Expected("ndcc", "wielkość|data|zawód|class", (
+        "Read with separator ';', decimal mark ',' and thousands separator ' '.",
         dates(" (day first)"))),
-    "india.csv": Expected("ndww", "size|when|job|class", (
-        "Read with ',' between thousands.", dates(" (day first)"))),
-    "euro.csv": Expected("nw", "cena|class", (
-        "'.' between thousands and Windows-1252 as", "Column 'cena' is read without its '€'.")),
-    "comma-in-header.csv": Expected("nnw", "height, cm|weight|class", (
-        "Read with ';' between values and ',' as decimal mark.",)),
-    "quoted-newlines.csv": Expected("nww", "size|remark of the day|class"),
-    "blanks.dat": Expected("nww", "size|job|class", ("Read with blanks between values.",)),
-    "auto.data": Expected("nnnw", "column_1|column_2|column_3|column_4", (
-        "Read with blanks between values.", UNNAMED + "4."), "column_3"),
-    "said-separator.csv": Expected("nnw", "x|y|class", ("Read with ';' between values.",)),
-    "semicolons-in-words.csv": Expected("nww", "size|likes|class"),
-    "inches.csv": Expected("wnw", "screen|price|class"),
-    "old-mac.csv": Expected("nw", "size|class"),
+    "india.csv": Expected("ndcc", "size|when|job|class", (
+        "Read with thousands separator ','.", dates(" (day first)"))),
+    "euro.csv": Expected("nc", "cena|class", (
+        "thousands separator '.' and encoding Windows-1252",
+        "Removed the sign '€' from the values of column 'cena'.")),
+    "comma-in-header.csv": Expected("nnc", "height, cm|weight|class", (
+        "Read with separator ';' and decimal mark ','.",)),
+    "quoted-newlines.csv": Expected("ncc", "size|remark of the day|class"),
+    "whitespace.dat": Expected("ncc", "size|job|class", ("Read with separator whitespace.",)),
+    "auto.data": Expected("nnnc", "column_1|column_2|column_3|column_4", (
+        "Read with separator whitespace.", UNNAMED + "4."), "column_3"),
+    "separator-line.csv": Expected("nnc", "x|y|class", ("Read with separator ';'.",)),
+    "semicolons-in-text.csv": Expected("ncc", "size|likes|class"),
+    "inches.csv": Expected("cnc", "screen|price|class"),
+    "old-mac.csv": Expected("nc", "size|class"),
     "no-header.data": Expected(
-        "nnww", "column_1|column_2|column_3|column_4", (UNNAMED + "4.",), "column_4"),
-    "no-header-words.data": Expected(
-        "www", "column_1|column_2|column_3", (UNNAMED + "3.",), "column_3"),
-    "years.csv": Expected("wnnnw", "country|2019|2020|2021|class"),
-    "title.csv": Expected("nww", "size|job|class", (
-        left_out("1 line above the table"), left_out("1 line below the table"))),
-    "padded-title.csv": Expected("nww", "size|job|class", (
-        left_out("1 line above the table"), left_out("without values"))),
-    "comments.csv": Expected("nww", "size|job|class"),
-    "commented-header.txt": Expected("nnn", "size|weight|class", ("Read with blanks",)),
-    "units.csv": Expected("nnw", "size|weight|class", ("looks like units ([cm], [kg]); it is",)),
-    "row-names.csv": Expected("nnww", "row|size|job|class", ("one value more than the header",)),
-    "index.csv": Expected("nnw", "column_1|size|class"),
-    "equal-names.csv": Expected("nnnw", "size|size_2|column_3|class", ("numbered: 'size_2'.",)),
-    "empty-columns.csv": Expected("nww", "size|job|class", ("2 columns without a name and",)),
-    "names.csv": Expected("nww", "the size|📏 emoji|class"),
-    "gap-words.csv": Expected("nnww", "size|age|grade|class", (
+        "nncc", "column_1|column_2|column_3|column_4", (UNNAMED + "4.",), "column_4"),
+    "no-header-categorical.data": Expected(
+        "ccc", "column_1|column_2|column_3", (UNNAMED + "3.",), "column_3"),
+    "years.csv": Expected("cnnnc", "country|2019|2020|2021|class"),
+    "title.csv": Expected("ncc", "size|job|class", (
+        "Skipped 1 line above the table", "Skipped 1 line below the table")),
+    "padded-title.csv": Expected("ncc", "size|job|class", (
+        "Skipped 1 line above the table", "without name and values")),
+    "comments.csv": Expected("ncc", "size|job|class"),
+    "commented-header.txt": Expected("nnn", "size|weight|class", ("separator whitespace",)),
+    "units.csv": Expected("nnc", "size|weight|class", ("which looks like units ([cm], [kg]).",)),
+    "row-names.csv": Expected("nncc", "row|size|job|class", ("one value more than the header",)),
+    "index.csv": Expected("nnc", "column_1|size|class"),
+    "duplicate-names.csv": Expected("nnnc", "size|size_2|column_3|class", ("renamed: 'size_2'.",)),
+    "empty-columns.csv": Expected("ncc", "size|job|class", ("Dropped 2 columns without",)),
+    "names.csv": Expected("ncc", "the size|📏 emoji|class"),
+    "missing-values.csv": Expected("nncc", "size|age|grade|class", (
         "Read as missing in columns 'size', 'age': '#N/A', '-', '.', 'NULL', 'None', 'n/a'",)),
-    "mixed.csv": Expected("ww", "size|class"),
-    "percent.csv": Expected("nnw", "share|price|class", ("without its '%'", "without its '$'")),
-    "all-missing.csv": Expected("nnnw", "size|empty|marks|class"),
-    "thousand-or-not.csv": Expected("nw", "size|class", (
-        "Read with ';' between values and ',' as decimal mark.",
-        "'1,050' may stand for 1050 or for 1.050; it is read as the second")),
-    "day-or-month.csv": Expected("dw", "seen|class", (
-        dates(" (month first)"), "Nothing in 'seen' tells whether day or month comes first")),
-    "times.csv": Expected("ddw", "seen|logged|class", (dates(),)),
-    "truth.csv": Expected("wwnn", "ok|flag|size|class"),
-    "one-row-per-class.csv": Expected("nw", "size|class", target=""),
-    "versions.csv": Expected("wnw", "version|code|class"),
-    "weka.arff": Expected("nwnw", "size|job|the age|class"),
-    "codes.arff": Expected("www", "stage|lost|class"),
-    "dates.arff": Expected("dw", "seen|class"),
-    "umlaut.arff": Expected("nww", "Größe|Beruf|class", ("Read with Latin-1 as encoding.",)),
-    "keel.dat": Expected("nw", "Size|Class", target="Class"),
+    "mixed.csv": Expected("cc", "size|class"),
+    "percent.csv": Expected("nnc", "share|price|class", ("the sign '%'", "the sign '$'")),
+    "all-missing.csv": Expected("nnnc", "size|empty|marks|class"),
+    "thousand-or-not.csv": Expected("nc", "size|class", (
+        "Read with separator ';' and decimal mark ','.",
+        "'1,050' is ambiguous (1050 or 1.050); read as 1.050.")),
+    "day-or-month.csv": Expected("dc", "seen|class", (
+        dates(" (month first)"), "The order of day and month in 'seen' is ambiguous")),
+    "times.csv": Expected("ddc", "seen|logged|class", (dates(),)),
+    "boolean.csv": Expected("ccnn", "ok|flag|size|class"),
+    "one-row-per-class.csv": Expected("nc", "size|class", target=""),
+    "versions.csv": Expected("cnc", "version|code|class"),
+    "weka.arff": Expected("ncnc", "size|job|the age|class"),
+    "codes.arff": Expected("ccc", "stage|lost|class"),
+    "dates.arff": Expected("dc", "seen|class"),
+    "umlaut.arff": Expected("ncc", "Größe|Beruf|class", ("Read with encoding Latin-1.",)),
+    "keel.dat": Expected("nc", "Size|Class", target="Class"),
 }  # fmt: skip
 REFUSED = {
-    "refused-empty.csv": "is empty: a header line and at least one row are needed.",
-    "refused-header-only.csv": "has a header line but no rows.",
+    "refused-empty.csv": "is empty: expected a header and at least one row.",
+    "refused-header-only.csv": "has a header but no rows.",
     "refused-ragged.csv": "Line 3 of refused-ragged.csv has 2 values, but the header has 3: every",
-    "refused-open-quote.csv": "Line 2 of refused-open-quote.csv cannot be read",
-    "refused-binary.csv": "is not text: give a CSV",
-    "refused-undeclared.arff": "has 'smith' for 'job'; declared are: cook.",
-    "refused-relational.arff": "declares tables inside rows, which are not read: flatten them.",
+    "refused-open-quote.csv": "Line 2 of refused-open-quote.csv cannot be parsed",
+    "refused-binary.csv": "is not a text file: expected a CSV",
+    "refused-undeclared.arff": "has 'smith' in column 'job'; declared categories: cook.",
+    "refused-relational.arff": "declares a relational attribute, which is not supported: flatten",
     "refused-short.arff": "Line 6 of refused-short.arff has 1 value, but 2 attributes are declared",
     "refused-no-declaration.arff": "Line 1 of refused-no-declaration.arff is not an ARFF",
-    "refused-suffix.json": "is of no known format: the name must end in .csv",
+    "refused-suffix.json": "has an unknown format: expected the suffix .csv",
 }
 COUNTRIES = ["germany", "france", "switzerland", "sweden", "united-states", "poland"]
 
 
 def rows_of_texts():
-    """The plain table that others here are written in other ways."""
+    """The plain table, which other files contain in other formats."""
     head = ["size", "when", "job", "class"]
     jobs = ["cook", "smith", "cook", "baker", "smith", "baker", "cook", "smith"]
     labels = ["yes", "no"] * 4
@@ -144,7 +141,7 @@ def many_columns():
     return "\n".join(",".join(row) for row in [head, *rows])
 
 
-def many_words():
+def many_categories():
     lines = [f"w{i},{i % 7},{'yn'[i % 2]}" for i in range(3000)]
     return "\n".join(["name,size,class", *lines])
 
@@ -179,7 +176,7 @@ MADE = {
     "packed.csv.gz": lambda: gzip.compress(as_text().encode()),
     "windows.csv": lambda: as_text().replace("\n", "\r\n").encode(),
     "many-columns.csv": lambda: many_columns().encode(),
-    "many-words.csv": lambda: many_words().encode(),
+    "many-categories.csv": lambda: many_categories().encode(),
     "book.xlsx": spreadsheet,
     "stored.parquet": parquet,
 }
@@ -187,7 +184,7 @@ MADE = {
 
 @pytest.fixture(params=[*READ, *MADE])
 def awkward(request, tmp_path):
-    """A file that can be read, and the name of its target."""
+    """A readable file and the name of its target."""
     if request.param in READ:
         return HERE / request.param, READ[request.param].target
     path = tmp_path / request.param
@@ -196,14 +193,14 @@ def awkward(request, tmp_path):
     return path, "class"
 
 
-def test_every_file_here_is_expected():
+def test_every_file_is_listed():
     files = {path.name for path in HERE.iterdir() if path.suffix not in {".py", ".pyc"}}
     assert files - {"__pycache__"} == {*READ, *REFUSED}
     assert len(READ) + len(REFUSED) + len(MADE) > 60
 
 
 @pytest.mark.parametrize("name", READ)
-def test_files_are_read_right(name):
+def test_files_are_read_correctly(name):
     table, expected = read_table(HERE / name), READ[name]
     assert table.kinds == tuple(KINDS[letter] for letter in expected.kinds)
     assert table.names == tuple(expected.names.split("|"))
@@ -224,7 +221,7 @@ def test_files_are_refused_in_one_sentence(name):
 
 
 @pytest.mark.parametrize("country", COUNTRIES)
-def test_countries_write_the_same_table(country):
+def test_tables_of_all_locales_are_equal(country):
     table = read_table(HERE / f"{country}.csv")
     assert table.columns[0].tolist() == SIZES
     assert np.datetime_as_string(table.columns[1], "D").tolist() == DAYS
@@ -241,7 +238,7 @@ def test_values_of_single_files():
     assert column("auto.data", "column_4")[:2] == ["ford  cook 0", "ford  smith 1"]
     assert column("inches.csv", "screen")[:2] == ['20" wide', '21" wide']
     assert column("thousand-or-not.csv", "size")[:2] == [1.05, 2.15]
-    assert column("gap-words.csv", "grade")[:3] == ["-", "n/a", "A"]
+    assert column("missing-values.csv", "grade")[:3] == ["-", "n/a", "A"]
     assert column("mixed.csv", "size")[1:3] == ["2.25", "big"]
     assert column("percent.csv", "share")[:2] == [0.5, 1.5]
     assert column("codes.arff", "lost")[:4] == ["NA", "?", "none", None]
@@ -254,7 +251,7 @@ def test_values_of_single_files():
     assert times.column("logged")[1] == np.datetime64("2021-03-02T13:01", "ms")
 
 
-def test_tables_in_other_packing_are_the_same(tmp_path):
+def test_encodings_and_compression_give_equal_tables(tmp_path):
     for name in [
         "utf-8-mark.csv",
         "utf-16.csv",
@@ -271,7 +268,7 @@ def test_tables_in_other_packing_are_the_same(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_model_is_trained_on_it_and_predicts_it(awkward, tmp_path):
+def test_train_and_predict(awkward, tmp_path):
     path, target = awkward
     if not target:
         with pytest.raises(ValueError, match="No class has as many rows"):
@@ -292,7 +289,7 @@ def test_a_model_is_trained_on_it_and_predicts_it(awkward, tmp_path):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", ["logistic", "forest", "boosting", "bayesnet"])
-def test_methods_take_it(awkward, method):
+def test_methods_fit(awkward, method):
     path, target = awkward
     if target:
         dataset = open_dataset(str(path), target)

@@ -1,4 +1,4 @@
-"""Every table of the papers, and those of several sources, from the file to predictions."""
+"""Shared tables of the papers and multi-source tables, from file to predictions."""
 
 import os
 from pathlib import Path
@@ -10,9 +10,9 @@ from ensemblage.datasets import open_dataset, read_table
 from ensemblage.persistence import load, save
 from ensemblage.studies import compare, predict, read_rows, train
 
-# Above so many rows only the methods that are quick take part here.
-FEW_ROWS = 1000
-QUICK = ("majority", "logistic", "boosting", "bayesnet")
+# Larger tables are fitted with the fast methods only.
+MAX_ROWS = 1000
+FAST_METHODS = ("majority", "logistic", "boosting", "bayesnet")
 
 
 def shared_files(*patterns):
@@ -28,12 +28,12 @@ def shared_files(*patterns):
     shared_files("*.csv", "multi-source/*.csv"),
     ids=lambda path: getattr(path, "stem", "none"),
 )
-def test_from_the_file_to_predictions(path, tmp_path):
+def test_classification_from_file_to_predictions(path, tmp_path):
     names = read_table(path).names
     target = "class" if "class" in names else names[-1]
     source = "source" if "source" in names else None
     dataset = open_dataset(str(path), target, source_column=source)
-    methods = None if len(dataset.y) <= FEW_ROWS else QUICK
+    methods = None if len(dataset.y) <= MAX_ROWS else FAST_METHODS
     result = compare(dataset, methods=methods, n_splits=3, quick=True, n_jobs=1)
     assert [each.failures for each in result.methods if each.failures] == []
     trained = train(dataset, "logistic", n_splits=2, n_jobs=1)
@@ -53,7 +53,7 @@ def test_from_the_file_to_predictions(path, tmp_path):
 @pytest.mark.parametrize(
     "path", shared_files("regression/*.csv"), ids=lambda path: getattr(path, "stem", "none")
 )
-def test_from_a_file_of_numbers_to_predictions(path, tmp_path):
+def test_regression_from_file_to_predictions(path, tmp_path):
     dataset = open_dataset(str(path), "target")
     result = compare(dataset, methods=["mean", "ridge", "tree"], n_splits=2, quick=True, n_jobs=1)
     assert [each.failures for each in result.methods if each.failures] == []

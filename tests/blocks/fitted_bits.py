@@ -1,4 +1,4 @@
-"""Rows of four blobs, the fits that blocks serve, and what of them has to be equal to the bit."""
+"""Rows of four blobs, models fitted on blocks, and their fitted attributes as bytes."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def classes(n_rows=N_ROWS):
 
 
 def bits(model):
-    """All that a fit has set but for what belongs to rows."""
+    """Bytes of the fitted attributes, apart from those with one entry per row."""
     names = [name for name in vars(model) if name.endswith("_") and name not in OF_ROWS]
     return {name: np.asarray(getattr(model, name)).tobytes() for name in sorted(names)}
 

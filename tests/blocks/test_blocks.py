@@ -14,14 +14,14 @@ from ensemblage.blocks import (
 )
 
 
-def test_partials_are_merged_from_first_to_last():
+def test_partial_statistics_are_merged_in_order():
     assert merge(iter(["a", "b", "c"]), lambda left, right: left + right) == "abc"
     assert add_fields((1, 2), (10, 20)) == (11, 22)
     with pytest.raises(ValueError, match="zip"):
         add_fields((1,), (1, 2))
 
 
-def test_a_source_says_how_to_run_a_kernel():
+def test_block_source_is_abstract():
     with pytest.raises(TypeError, match="abstract class BlockSource"):
         BlockSource()
 
@@ -31,7 +31,7 @@ def doubled(block):
 
 
 @given(st.integers(1, 60), st.integers(1, 20))
-def test_values_of_rows_are_kept_in_their_order(tmp_path_factory, n_rows, block_rows):
+def test_row_values_are_stored_in_order(tmp_path_factory, n_rows, block_rows):
     folder = tmp_path_factory.mktemp("rows")
     X = np.arange(2.0 * n_rows).reshape(n_rows, 2)
     np.save(folder / "rows.npy", X)
@@ -65,7 +65,7 @@ def test_selected_rows_are_those_of_memory(tmp_path_factory, n_rows, block_rows,
         assert all(len(part) == block_rows for part in read[:-1])
 
 
-def test_ones_that_were_not_given_are_ones():
+def test_default_weights_are_ones():
     source = MemoryBlocks(np.zeros((5, 1)), block_rows=2)
     parts = list(source.map(lambda block: block.weights))
     assert [part.tolist() for part in parts] == [[1, 1], [1, 1], [1]]
@@ -78,7 +78,7 @@ def sizes(block):
     return block.start, block.rows.shape, block.weights.sum(), block.state
 
 
-def test_kernels_of_states_read_no_rows(tmp_path):
+def test_state_only_kernels_read_no_rows(tmp_path):
     np.save(tmp_path / "rows.npy", np.ones((5, 3)))
     source = NpyBlocks(tmp_path / "rows.npy", block_rows=2)
     (tmp_path / "rows.npy").unlink()
@@ -95,7 +95,7 @@ def count_up(block: Block):
     return before + 1, (block.start,)
 
 
-def test_blocks_come_in_order_and_cover_each_row_once():
+def test_blocks_are_in_order_and_contain_each_row_once():
     rows = np.arange(20.0).reshape(10, 2)
     source = MemoryBlocks(rows, block_rows=4)
     seen = list(source.map(lambda block: (block.start, block.rows)))
@@ -113,13 +113,13 @@ def test_totals_do_not_depend_on_the_block_size(n_rows, block_rows):
     np.testing.assert_allclose(sums, weights @ rows)
 
 
-def test_a_carry_stays_with_its_rows():
+def test_a_state_stays_with_its_rows():
     source = MemoryBlocks(np.zeros((5, 1)), block_rows=2)
     assert list(source.map_with_state(count_up)) == [(0,), (2,), (4,)]
     assert merge(source.map_with_state(count_up)) == (6,)
-    carries = list(source.map(lambda block: block.state))
-    np.testing.assert_array_equal(np.concatenate(carries), np.full(5, 2.0))
-    assert [len(carry) for carry in carries] == [2, 2, 1]
+    states = list(source.map(lambda block: block.state))
+    np.testing.assert_array_equal(np.concatenate(states), np.full(5, 2.0))
+    assert [len(state) for state in states] == [2, 2, 1]
 
 
 def test_a_memory_mapped_array_is_read_in_slices(tmp_path):

@@ -20,40 +20,40 @@ def fresh_pages():
         np.ones(500_000)
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
-given_back = fresh_pages()
+before_tuning = fresh_pages()
 tune_malloc()
 fresh_pages()
-print(given_back, fresh_pages())
+print(before_tuning, fresh_pages())
 """
 
 
-def test_it_tells_once_whether_it_can():
+def test_tune_malloc_is_cached():
     assert tune_malloc() is tune_malloc()
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a matter of glibc")
-def test_pages_are_used_again_where_a_worker_would_give_them_back():
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs glibc")
+def test_freed_pages_are_reused_on_a_worker():
     done = subprocess.run(
         [sys.executable, "-c", COUNT], capture_output=True, text=True, check=True,
         env={"MALLOC_TRIM_THRESHOLD_": "65536"},  # as Dask starts its workers
     )  # fmt: skip
-    given_back, kept = map(int, done.stdout.split())
-    assert kept < given_back / 20
+    before, after = map(int, done.stdout.split())
+    assert after < before / 20
 
 
 ROW_STATE = np.dtype([("label", np.int32), ("bound", np.float64)])
 
 
-def test_states_of_any_shape_and_dtype_come_back(tmp_path):
-    carries = [
+def test_states_of_any_shape_and_dtype_are_restored(tmp_path):
+    states = [
         np.arange(6, dtype=np.float32).reshape(2, 3).T,
         np.zeros((4, 0)),
         np.array([(1, 0.5), (2, -np.inf)], dtype=ROW_STATE),
     ]
-    write_state(tmp_path / "part.npy", carries)
+    write_state(tmp_path / "part.npy", states)
     again = read_state(tmp_path / "part.npy")
     assert len(again) == 3
-    for before, after in zip(carries, again, strict=True):
+    for before, after in zip(states, again, strict=True):
         assert before.dtype == after.dtype
         np.testing.assert_array_equal(before, after)
     assert [path.name for path in tmp_path.iterdir()] == ["part.npy"]
@@ -66,7 +66,7 @@ def test_a_pass_writes_other_files_than_it_reads(tmp_path):
     assert third == first
 
 
-def test_the_folder_ends_with_its_owner(tmp_path):
+def test_the_folder_is_removed_with_its_owner(tmp_path):
     files = StateFiles(tmp_path)
     (path,) = files.next_paths(1)
     write_state(path, [np.zeros(3)])
@@ -75,7 +75,7 @@ def test_the_folder_ends_with_its_owner(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_told_and_leaves_the_last_state(tmp_path, monkeypatch):
+def test_a_full_disk_raises_and_keeps_the_last_state(tmp_path, monkeypatch):
     path = tmp_path / "part.npy"
     write_state(path, [np.ones(3)])
 
@@ -84,7 +84,7 @@ def test_a_full_disk_is_told_and_leaves_the_last_state(tmp_path, monkeypatch):
 
     monkeypatch.setattr(_state_files.np.lib.format, "write_array", full)
     with pytest.raises(
-        OSError, match=r"cannot be kept in .* \(No space left on device\): make room"
+        OSError, match=r"cannot be stored in .* \(No space left on device\): free disk space"
     ):
         write_state(path, [np.zeros(3)])
     assert [each.name for each in tmp_path.iterdir()] == ["part.npy"]

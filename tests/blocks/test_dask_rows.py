@@ -1,4 +1,4 @@
-"""Rows on a real Dask cluster give the bits of rows in memory."""
+"""Fits on a Dask cluster are bit-identical to fits in memory."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
-# two covariance types, two schedules: the slow tests have all
+# two covariance types, two schedules: the slow tests run all
 FEW = ["hiss-diag", "hiss-full", "hiss-classes", "mixture", "anneal-fit", "paper-instance"]
 
 
@@ -40,7 +40,7 @@ def start(n_workers):
 @pytest.fixture(scope="module")
 def client():
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # ports in use, sockets closed late: not ours
+        warnings.simplefilter("ignore")  # of Dask: ports in use, sockets closed late
         cluster = start(2)
         with distributed.Client(cluster) as made:
             yield made
@@ -60,39 +60,39 @@ def same_bits(name, collection):
 
 
 @pytest.mark.parametrize("name", FEW)
-def test_an_array_gives_the_bits_of_memory(name, client):
+def test_an_array_is_bit_identical_to_memory(name, client):
     same_bits(name, rows())
 
 
 @pytest.mark.parametrize("name", ["hiss-diag", "paper-instance"])
-def test_state_in_files_gives_the_bits_of_memory_and_leaves_nothing(name, client, tmp_path, caplog):
+def test_state_files_are_bit_identical_to_memory_and_removed(name, client, tmp_path, caplog):
     model, given = CASES[name]
     here = clone(model).fit(MemoryBlocks(blobs(), block_rows=BLOCK), **given)
     source = open_blocks(rows(), block_rows=BLOCK, spill_folder=tmp_path)
     with caplog.at_level("INFO", "ensemblage"):
         there = clone(model).fit(source, **given)
     assert bits(here) == bits(there)
-    assert "The state of the rows is kept in" in caplog.text
+    assert "The state of the rows is stored in" in caplog.text
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_worker_that_does_not_see_the_folder_is_named(client, tmp_path, monkeypatch):
+def test_a_worker_without_access_to_the_folder_is_named(client, tmp_path, monkeypatch):
     monkeypatch.setattr(client, "run", lambda *_: {"tcp://there:1": False})
-    with pytest.raises(ValueError, match=r"worker tcp://there:1 does not see spill_folder='.*all"):
+    with pytest.raises(ValueError, match=r"worker tcp://there:1 cannot access spill_folder='.*all"):
         _shared_folder(client, tmp_path)
 
 
-def test_an_active_set_has_the_bits_of_memory(client, monkeypatch):
+def test_an_active_set_is_bit_identical_to_memory(client, monkeypatch):
     monkeypatch.setattr(_hiss_sizes, "MIN_ENTRIES", 0)
     taken = []
     monkeypatch.setattr(_hiss_sizes, "ActiveSet", lambda *own: taken.append(own) or ActiveSet(*own))
     same_bits("hiss-diag", rows())
-    assert len(taken) >= 2  # here and there
+    assert len(taken) >= 2  # in memory and on the cluster
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [1, 2, 4])
-def test_any_number_of_workers_gives_the_bits_of_memory(n_workers):
+def test_any_number_of_workers_is_bit_identical_to_memory(n_workers):
     cluster = start(n_workers)
     with distributed.Client(cluster):
         for name in CASES:
@@ -100,8 +100,8 @@ def test_any_number_of_workers_gives_the_bits_of_memory(n_workers):
     cluster.close()
 
 
-def test_a_frame_gives_its_names_and_the_same_bits(client):
-    frame = pd.DataFrame(blobs(), columns=list("abcd")).assign(word="x")
+def test_a_dataframe_gives_feature_names_and_the_same_bits(client):
+    frame = pd.DataFrame(blobs(), columns=list("abcd")).assign(text="x")
     frame = dd.from_pandas(frame, npartitions=3)
     model = InnerKMeans(3, n_views=5, random_state=0)
     here = clone(model).fit(MemoryBlocks(blobs(), block_rows=BLOCK))
@@ -109,9 +109,11 @@ def test_a_frame_gives_its_names_and_the_same_bits(client):
     there = clone(model).fit(source)
     assert bits(here) == bits(there)
     assert there.feature_names_in_.tolist() == list("abcd")
-    with pytest.raises(ValueError, match=r"Column 'word' of the Dask dataframe holds .*no numbers"):
+    with pytest.raises(
+        ValueError, match=r"Column 'text' of the Dask dataframe is .*expected numeric"
+    ):
         model.fit(frame)
-    with pytest.raises(ValueError, match=r"no column 'e': choose among a, b, c, d, word"):
+    with pytest.raises(ValueError, match=r"no column 'e': choose among a, b, c, d, text"):
         open_blocks(frame, columns=["e"])
 
 
@@ -120,7 +122,7 @@ def count_up(block: Block):
     return before + 1, (block.start, block.weights.sum(), len(block.rows))
 
 
-def test_blocks_come_in_order_and_states_stay(client):
+def test_blocks_are_in_order_and_states_persist(client):
     X, weights = blobs(3000), np.arange(3000.0)
     sources = MemoryBlocks(X, block_rows=BLOCK), DaskBlocks(da.from_array(X), block_rows=BLOCK)
     for chosen in (np.arange(3000), np.arange(0, 3000, 7)):
@@ -145,38 +147,42 @@ def test_parts_grow_with_the_rows(client, monkeypatch):
     same_bits("hiss-diag", rows())
 
 
-def test_a_bad_value_is_named_by_row(client):
+def test_a_non_finite_value_is_named_by_row(client):
     X = blobs()
     X[4321, 2] = np.nan
-    with pytest.raises(ValueError, match=r"Column 2 is nan in row 4321 of the Dask collection, co"):
+    with pytest.raises(
+        ValueError, match=r"Column 2 is nan in row 4321 of the Dask collection \(co"
+    ):
         HISS(2, 0.3).fit(da.from_array(X, chunks=1000))
 
 
 @pytest.mark.parametrize(
     ("shape", "kind", "message"),
-    [((8,), float, "with two dimensions"), ((8, 2), "U3", "must be a Dask array of numbers")],
+    [((8,), float, "two-dimensional"), ((8, 2), "U3", "must be a numeric two-dimensional Dask")],
 )
-def test_other_arrays_are_refused(client, shape, kind, message):
+def test_invalid_arrays_raise(client, shape, kind, message):
     with pytest.raises(ValueError, match=message):
         HISS(2, 0.3).fit(da.from_array(np.ones(shape).astype(kind)))
-    with pytest.raises(ValueError, match="have no names: leave columns out"):
+    with pytest.raises(ValueError, match="have no names: omit columns"):
         open_blocks(rows(), columns=["a"])
-    with pytest.raises(ValueError, match="leave out away"):
+    with pytest.raises(ValueError, match="`out` is not supported for a Dask collection"):
         open_blocks(rows(), out="out.npy")
-    with pytest.raises(ValueError, match=r"spill_folder='no/where' is no folder: make it first"):
+    with pytest.raises(
+        ValueError, match=r"spill_folder='no/where' is not a folder: create it first"
+    ):
         open_blocks(rows(), spill_folder="no/where")
 
 
-def test_without_a_cluster_it_says_how_to_start_one(monkeypatch):
-    def nobody():
+def test_without_a_cluster_the_error_says_how_to_start_one(monkeypatch):
+    def no_client():
         raise ValueError("No clients found")
 
-    monkeypatch.setattr(distributed, "default_client", nobody)
+    monkeypatch.setattr(distributed, "default_client", no_client)
     with pytest.raises(ValueError, match=r"there is none: start one with `client = dask\.distrib"):
         HISS(2, 0.3).fit(rows())
 
 
-def test_without_dask_it_says_what_to_install(monkeypatch):
+def test_without_dask_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r'needs distributed, .*pip install "ensemblage\[dask\]"'):
         HISS(2, 0.3).fit(rows())
@@ -206,7 +212,7 @@ def test_a_worker_without_the_package_is_named():
             worker.wait()
 
 
-def test_parts_go_where_threads_have_fewer():
+def test_parts_are_balanced_over_threads():
     a, b, c = "abc"
     assert balance_parts([a, a, a, b], {a: 1, b: 1}) == [b, None, None, None]
     assert balance_parts([a, a, a], {a: 1, b: 1}) == [
@@ -216,13 +222,13 @@ def test_parts_go_where_threads_have_fewer():
     ]  # two are a fair share of three
     assert balance_parts([a, b, b], {a: 1, b: 2}) == [None, None, None]
     assert balance_parts([a] * 4, {a: 1, b: 1, c: 2}) == [c, c, b, None]
-    # rows of a worker that is gone, or that could not be read, stay where they are
+    # parts of a lost worker, or that could not be read, are not moved
     assert balance_parts([None, c, a, a], {a: 1, b: 1}) == [None, None, None, None]
     assert balance_parts([], {a: 1}) == []
 
 
 @given(st.lists(st.sampled_from("abcd"), max_size=40), st.tuples(*[st.integers(1, 3)] * 4))
-def test_no_worker_is_left_with_more_than_its_share(holders, n_threads):
+def test_no_worker_has_more_than_its_share(holders, n_threads):
     threads = dict(zip("abcd", n_threads, strict=True))
     moves = balance_parts(holders, threads)
     after = [to or holder for to, holder in zip(moves, holders, strict=True)]

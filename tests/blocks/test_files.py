@@ -27,7 +27,7 @@ def count_up(block, width):
 
 
 @given(st.integers(1, 60), st.integers(1, 20), st.lists(st.integers(1, 4), min_size=1, max_size=4))
-def test_states_come_back_as_they_were(tmp_path_factory, n_rows, block_rows, widths):
+def test_states_are_restored(tmp_path_factory, n_rows, block_rows, widths):
     folder = tmp_path_factory.mktemp("rows")
     X = np.arange(2.0 * n_rows).reshape(n_rows, 2)
     np.save(folder / "rows.npy", X)
@@ -35,7 +35,7 @@ def test_states_come_back_as_they_were(tmp_path_factory, n_rows, block_rows, wid
         MemoryBlocks(X, None, block_rows=block_rows),
         NpyBlocks(folder / "rows.npy", block_rows=block_rows),
     )
-    for width in widths:  # carries may grow
+    for width in widths:  # states may grow
         here, there = (merge(source.map_with_state(count_up, width)) for source in sources)
         assert here == there
     here, there = (list(source.map(lambda block: block.state)) for source in sources)
@@ -44,30 +44,30 @@ def test_states_come_back_as_they_were(tmp_path_factory, n_rows, block_rows, wid
     assert [each.name for each in folder.iterdir()] == ["rows.npy"]
 
 
-def test_a_full_disk_is_told_before_the_first_pass_ends(rows, monkeypatch):
+def test_a_full_disk_raises_before_the_first_pass_ends(rows, monkeypatch):
     usage = type("Usage", (), {"free": 1000})
     monkeypatch.setattr(_spill.shutil, "disk_usage", lambda _: usage)
-    with pytest.raises(OSError, match=r"takes 48 kB, and .* has 1 kB left: make room, or name"):
+    with pytest.raises(OSError, match=r"needs 48 kB, and .* has 1 kB free: free disk space"):
         HISS(2, 0.3).fit(open_blocks(rows, block_rows=6000))
 
 
-def test_a_folder_that_is_not_there_any_more_is_named(rows, tmp_path):
+def test_a_removed_folder_raises(rows, tmp_path):
     spill = tmp_path / "spill"
     spill.mkdir()
     source = open_blocks(rows, spill_folder=spill)
     spill.rmdir()
-    with pytest.raises(OSError, match=r"name a folder that you may write to"):
+    with pytest.raises(OSError, match=r"set a writable folder"):
         HISS(2, 0.3).fit(source)
 
 
 @pytest.mark.parametrize(
-    ("size", "words"), [(7, "7 bytes"), (72_000, "72 kB"), (6.4e8, "640 MB"), (2e11, "200 GB")]
+    ("size", "text"), [(7, "7 bytes"), (72_000, "72 kB"), (6.4e8, "640 MB"), (2e11, "200 GB")]
 )
-def test_sizes_have_units(size, words):
-    assert _spill.format_size(size) == words
+def test_sizes_have_units(size, text):
+    assert _spill.format_size(size) == text
 
 
-def test_a_row_file_is_whole_or_not_there(tmp_path):
+def test_a_row_file_is_written_atomically(tmp_path):
     path = tmp_path / "out.npy"
     file = _spill.RowFile(path, 3)
     file.commit()  # nothing was written
@@ -86,12 +86,12 @@ def test_a_row_file_is_whole_or_not_there(tmp_path):
 BLOCK = 256
 
 
-may_not_rest = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+may_not_converge = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-@may_not_rest
+@may_not_converge
 @pytest.mark.parametrize("name", CASES)
-def test_a_file_gives_the_bits_of_memory(name, rows, tmp_path):
+def test_a_file_is_bit_identical_to_memory(name, rows, tmp_path):
     model, given = CASES[name]
     here = clone(model).fit(MemoryBlocks(blobs(), block_rows=BLOCK), **given)
     out = tmp_path / "out.npy"
@@ -108,18 +108,18 @@ def test_a_file_gives_the_bits_of_memory(name, rows, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.npy", "rows.npy"]
 
 
-@may_not_rest
-def test_a_path_alone_gives_the_bits_of_the_array(rows):
+@may_not_converge
+def test_a_path_is_bit_identical_to_the_array(rows):
     for model in (HISS(3, 0.3, max_iter=3, random_state=0), InnerKMeans(3, random_state=0)):
         here, there, path = (clone(model).fit(X) for X in (blobs(), str(rows), rows))
         assert bits(here) == bits(there) == bits(path)
         np.testing.assert_array_equal(here.transform(blobs()), there.transform(blobs()))
 
 
-@may_not_rest
+@may_not_converge
 @pytest.mark.parametrize("kind", ["<f4", ">f8", "<i4", "u1", "?"])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_any_numbers_in_any_order_are_read(kind, order, tmp_path):
+def test_numeric_dtypes_and_both_orders_are_read(kind, order, tmp_path):
     X = np.asarray(np.abs(blobs(500)) * 3, dtype=kind, order=order)
     np.save(tmp_path / "rows.npy", X)
     source = NpyBlocks(tmp_path / "rows.npy", block_rows=64)
@@ -128,30 +128,34 @@ def test_any_numbers_in_any_order_are_read(kind, order, tmp_path):
     np.testing.assert_array_equal(read, X)
 
 
-def test_the_place_and_size_of_the_state_are_said(rows, caplog):
+def test_folder_and_size_of_the_state_are_logged(rows, caplog):
     with caplog.at_level(logging.INFO, "ensemblage"):
         HISS(3, 0.3, max_iter=2, tol=1e3, random_state=0).fit(rows)
-    (said,) = [each for each in caplog.messages if "state" in each]
+    (logged,) = [each for each in caplog.messages if "state" in each]
     # 3 strata, 4 bytes, in one slot for each block of 8000 rows
-    assert said == f"The state of the rows is kept in {rows.parent}, in a temporary file of 72 kB."
+    assert (
+        logged == f"The state of the rows is stored in {rows.parent}, in a temporary file of 72 kB."
+    )
 
 
-def test_a_bad_value_is_named_by_file_row_and_column(rows):
+def test_a_non_finite_value_is_named_by_file_row_and_column(rows):
     X = blobs()
     X[4321, 2] = np.nan
     np.save(rows, X)
     for model in (HISS(2, 0.3), InnerKMeans(2)):
-        with pytest.raises(ValueError, match=r"Column 2 is nan in row 4321 of .*rows\.npy, count"):
+        with pytest.raises(
+            ValueError, match=r"Column 2 is nan in row 4321 of .*rows\.npy \(counted"
+        ):
             model.fit(rows)
         assert not hasattr(model, "n_features_in_")
     X[4321, 2], X[5, 1] = 1.0, -np.inf
     np.save(rows, X)
-    with pytest.raises(ValueError, match=r"Column 1 is -inf in row 5 of .*fill it in, or leave"):
+    with pytest.raises(ValueError, match=r"Column 1 is -inf in row 5 of .*impute it, or remove"):
         HISS(2, 0.3).fit(rows)
 
 
 @pytest.mark.parametrize("change", ["append", "replace", "remove", "cut"])
-def test_a_file_that_changes_is_refused_and_nothing_is_left(change, rows, tmp_path, monkeypatch):
+def test_a_file_that_changes_raises_and_leaves_no_output(change, rows, tmp_path, monkeypatch):
     from ensemblage.strata import _gaussian
 
     def change_then(*arguments):
@@ -170,7 +174,7 @@ def test_a_file_that_changes_is_refused_and_nothing_is_left(change, rows, tmp_pa
     initial_means = _gaussian.initial_means
     monkeypatch.setattr(_gaussian, "initial_means", change_then)
     model = HISS(2, 0.3)
-    with pytest.raises(ValueError, match=r"rows\.npy changed while a model was fitted to it"):
+    with pytest.raises(ValueError, match=r"rows\.npy changed during fit"):
         model.fit(open_blocks(rows, out=tmp_path / "out.npy"))
     assert vars(model) == vars(HISS(2, 0.3))
     assert {path.name for path in tmp_path.iterdir()} <= {"rows.npy"}
@@ -194,29 +198,29 @@ def test_an_interrupt_leaves_no_file(rows, tmp_path, monkeypatch):
     ("options", "message"),
     [
         ({"out": "memberships.csv"}, r"out='memberships\.csv' must be the name of a \.npy file"),
-        ({"out": "no/where/o.npy"}, r"is in no folder that exists"),
-        ({"spill_folder": "no/where"}, r"spill_folder='no/where' is no folder"),
-        ({"columns": ["a"]}, r"have no names: leave columns out"),
+        ({"out": "no/where/o.npy"}, r"The folder of out=.* does not exist"),
+        ({"spill_folder": "no/where"}, r"spill_folder='no/where' is not a folder"),
+        ({"columns": ["a"]}, r"have no names: omit columns"),
         ({"block_rows": 0}, r"block_rows=0 must be at least 1"),
     ],
 )
-def test_options_that_cannot_be_are_refused(options, message, rows):
+def test_invalid_options_raise(options, message, rows):
     with pytest.raises(ValueError, match=message):
         open_blocks(rows, **options)
-    with pytest.raises(ValueError, match="is the file that the rows are in"):
+    with pytest.raises(ValueError, match="is the input file"):
         open_blocks(rows, out=rows)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (np.array(["a", "b"])[:, None], r"holds <U1; numbers are needed"),
-        (np.arange(4.0), r"must hold one matrix"),
+        (np.array(["a", "b"])[:, None], r"has dtype <U1, expected a numeric dtype"),
+        (np.arange(4.0), r"must contain a two-dimensional array"),
         (np.empty((0, 3)), r"rows\.npy has no rows"),
-        (b"something else", r"is no \.npy file of numbers"),
+        (b"something else", r"is not a numeric \.npy file"),
     ],
 )
-def test_files_without_rows_of_numbers_are_refused(content, message, tmp_path):
+def test_files_without_numeric_rows_raise(content, message, tmp_path):
     path = tmp_path / "rows.npy"
     path.write_bytes(content) if isinstance(content, bytes) else np.save(path, content)
     with pytest.raises(ValueError, match=message):

@@ -1,4 +1,4 @@
-"""New rows of a Dask collection are answered lazily."""
+"""Predictions on a Dask collection are lazy."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ MODELS = [
 
 
 @pytest.mark.parametrize(("model", "methods"), MODELS)
-def test_an_array_is_answered_chunk_by_chunk(model, methods):
+def test_an_array_is_predicted_chunk_by_chunk(model, methods):
     fitted = clone(model).fit(X)
     for method in methods:
         here = getattr(fitted, method)(X)
@@ -32,21 +32,21 @@ def test_an_array_is_answered_chunk_by_chunk(model, methods):
         np.testing.assert_allclose(lazy.compute(scheduler="synchronous"), here, rtol=1e-5)
 
 
-def test_a_frame_has_the_names_of_fit():
+def test_a_dataframe_must_have_the_columns_of_fit():
     frame = pd.DataFrame(X, columns=list("abcd"))
     lazy = dd.from_pandas(frame, npartitions=2)
     fitted = InnerKMeans(3, n_views=5, random_state=0).fit(frame)
     found = fitted.predict(lazy).compute(scheduler="synchronous")
     np.testing.assert_array_equal(found, fitted.predict(frame))
-    with pytest.raises(ValueError, match=r"are \['b', 'a', 'c', 'd'\], and those of fit were"):
+    with pytest.raises(ValueError, match=r"are \['b', 'a', 'c', 'd'\], but fit had"):
         fitted.predict(lazy[list("bacd")])
 
 
-def test_what_cannot_be_is_refused_at_once():
+def test_invalid_input_raises_before_computation():
     with pytest.raises(NotFittedError):
         HISS().transform(da.from_array(X))
     fitted = HISS(2, 0.3, tol=1e3).fit(X)
     with pytest.raises(ValueError, match="X has 3 features, but HISS is expecting 4 features"):
         fitted.transform(da.from_array(X[:, :3]))
-    with pytest.raises(ValueError, match="must be a Dask array of numbers with two dimensions"):
+    with pytest.raises(ValueError, match="must be a numeric two-dimensional Dask array"):
         fitted.transform(da.from_array(X[:, 0]))

@@ -1,4 +1,4 @@
-"""Rows in Parquet files give the bits of rows in memory, and bad ones a sentence."""
+"""Fits on Parquet files are bit-identical to fits in memory; invalid files raise."""
 
 import sys
 
@@ -17,7 +17,7 @@ pd = pytest.importorskip("pandas")
 
 BLOCK = 256
 NAMES = list("abcd")
-may_not_rest = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+may_not_converge = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def write(path, rows=None, names=NAMES, group=700, **more):
@@ -27,9 +27,9 @@ def write(path, rows=None, names=NAMES, group=700, **more):
     return path
 
 
-@may_not_rest
+@may_not_converge
 @pytest.mark.parametrize("name", CASES)
-def test_a_file_gives_the_bits_of_memory(name, tmp_path):
+def test_a_file_is_bit_identical_to_memory(name, tmp_path):
     model, given = CASES[name]
     path = write(tmp_path / "rows.parquet")
     here = clone(model).fit(MemoryBlocks(blobs(), block_rows=BLOCK), **given)
@@ -39,8 +39,8 @@ def test_a_file_gives_the_bits_of_memory(name, tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["rows.parquet"]
 
 
-@may_not_rest
-def test_a_path_gives_the_bits_of_the_frame(tmp_path):
+@may_not_converge
+def test_a_path_is_bit_identical_to_the_dataframe(tmp_path):
     path = write(tmp_path / "rows.parquet")
     for model in (HISS(3, 0.3, max_iter=3, random_state=0), InnerKMeans(3, random_state=0)):
         here, there = clone(model).fit(pd.read_parquet(path)), clone(model).fit(path)
@@ -48,7 +48,7 @@ def test_a_path_gives_the_bits_of_the_frame(tmp_path):
         assert list(there.feature_names_in_) == list(here.feature_names_in_)
 
 
-@may_not_rest
+@may_not_converge
 def test_folders_and_lists_are_read_in_order(tmp_path):
     X = blobs()
     paths = [
@@ -67,24 +67,24 @@ def test_folders_and_lists_are_read_in_order(tmp_path):
     assert bits(whole) == bits(clone(whole).fit(tmp_path))
 
 
-def test_columns_are_chosen_by_name_and_put_in_order(tmp_path):
-    words = np.array(["x", "y"] * 3000)
-    path = write(tmp_path / "rows.parquet", word=words)
+def test_columns_are_selected_and_ordered_by_name(tmp_path):
+    text = np.array(["x", "y"] * 3000)
+    path = write(tmp_path / "rows.parquet", text=text)
     source = open_blocks(path, columns=["c", "a"])
     assert source.feature_names == ["c", "a"]
     rows = np.concatenate(list(source.map(lambda block: block.rows)))
     np.testing.assert_array_equal(rows, blobs()[:, [2, 0]])
     with pytest.raises(
-        ValueError, match=r"Column 'word' of .*rows\.parquet holds .*string, no num"
+        ValueError, match=r"Column 'text' of .*rows\.parquet is .*string, expected num"
     ):
         HISS(2, 0.3).fit(path)
-    with pytest.raises(ValueError, match=r"has no column 'e': choose among a, b, c, d, word"):
+    with pytest.raises(ValueError, match=r"has no column 'e': choose among a, b, c, d, text"):
         open_blocks(path, columns=["a", "e"])
     with pytest.raises(ValueError, match=r"columns='a' must be a list of names"):
         open_blocks(path, columns="a")
 
 
-def test_numbers_of_all_kinds_become_floats(tmp_path):
+def test_all_numeric_types_become_floats(tmp_path):
     path = tmp_path / "rows.parquet"
     table = pa.table(
         {
@@ -100,29 +100,31 @@ def test_numbers_of_all_kinds_become_floats(tmp_path):
     np.testing.assert_array_equal(rows, [[1, 1, 1, 1], [2, 0, 2, 2], [3, 1, 3, 3]])
 
 
-def test_what_is_missing_is_named_by_file_and_row(tmp_path):
+def test_a_missing_value_is_named_by_file_and_row(tmp_path):
     write(tmp_path / "a.parquet", blobs(100))
     column = pa.array([None if i == 7 else i for i in range(50)])
     table = pa.table({name: np.ones(50) for name in "abc"} | {"d": column})
     pq.write_table(table, tmp_path / "b.parquet", row_group_size=20)
-    with pytest.raises(ValueError, match=r"Column 'd' is nan in row 7 of .*b\.parquet, counted fr"):
+    with pytest.raises(ValueError, match=r"Column 'd' is nan in row 7 of .*b\.parquet \(counted"):
         InnerKMeans(2).fit(tmp_path)
 
 
-def test_files_of_other_columns_are_named(tmp_path):
+def test_files_with_different_columns_raise(tmp_path):
     paths = write(tmp_path / "a.parquet"), write(tmp_path / "b.parquet", names=list("abce"))
-    message = r"b\.parquet has no column 'd', which .*a\.parquet has: give files of the same"
+    message = r"b\.parquet has no column 'd', which .*a\.parquet has: use files with the same"
     with pytest.raises(ValueError, match=message):
         HISS(2, 0.3).fit(paths)
     assert open_blocks(paths, columns=["a", "b"]).shape == (12000, 2)
 
 
-def test_what_is_no_parquet_file_is_refused(tmp_path):
+def test_invalid_parquet_files_raise(tmp_path):
     path = tmp_path / "rows.parquet"
     path.write_bytes(b"PAR1 and no more")
-    with pytest.raises(ValueError, match=r"rows\.parquet is no Parquet file, or it is damaged"):
+    with pytest.raises(ValueError, match=r"rows\.parquet is not a Parquet file, or it is damaged"):
         HISS(2, 0.3).fit(path)
-    with pytest.raises(FileNotFoundError, match=r"There is no file .*none\.parquet: check the na"):
+    with pytest.raises(
+        FileNotFoundError, match=r"There is no file .*none\.parquet: check the name"
+    ):
         HISS(2, 0.3).fit(tmp_path / "none.parquet")
     path.unlink()
     with pytest.raises(ValueError, match=r"has no Parquet files"):
@@ -132,14 +134,14 @@ def test_what_is_no_parquet_file_is_refused(tmp_path):
         HISS(2, 0.3).fit(path)
 
 
-def test_without_pyarrow_it_says_what_to_install(tmp_path, monkeypatch):
+def test_without_pyarrow_the_error_says_what_to_install(tmp_path, monkeypatch):
     path = write(tmp_path / "rows.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ImportError, match=r'pip install "ensemblage\[all\]"\. Or save the rows as'):
         HISS(2, 0.3).fit(path)
 
 
-def test_a_large_row_group_is_read_a_part_at_a_time(tmp_path):
+def test_a_large_row_group_is_read_in_parts(tmp_path):
     X = np.random.default_rng(0).normal(size=(1_500_000, 4))
     path = write(tmp_path / "rows.parquet", X, group=len(X))
     before, most = pa.total_allocated_bytes(), 0

@@ -1,4 +1,4 @@
-"""Rows of Parquet files that workers read."""
+"""Rows of Parquet files read by Dask workers."""
 
 import numpy as np
 import pytest
@@ -12,13 +12,13 @@ parquet = pytest.importorskip("pyarrow.parquet")
 
 @pytest.fixture
 def path(tmp_path):
-    table = pa.table({"b": np.arange(10.0), "word": list("abcdefghij"), "a": np.arange(10)})
+    table = pa.table({"b": np.arange(10.0), "text": list("abcdefghij"), "a": np.arange(10)})
     parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=4)
     return tmp_path / "rows.parquet"
 
 
 @pytest.mark.parametrize(("start", "stop"), [(0, 10), (3, 9), (4, 5), (9, 10)])
-def test_a_part_may_lie_in_several_groups_and_files(path, start, stop):
+def test_a_part_may_span_row_groups_and_files(path, start, stop):
     stored = [path, path], ["a", "b"], np.dtype(np.float32)
     rows = read_part(start + 5, stop + 5, *stored)
     assert rows.dtype == np.float32

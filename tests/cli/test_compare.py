@@ -83,7 +83,7 @@ def test_compare_notes_missing_targets_and_small_classes(run, tmp_path):
     (tmp_path / "odd.csv").write_text("\n".join(["row,x,y", *rows]), encoding="utf-8")
     result = run("compare", "odd.csv", "-t", "y", "-m", "majority", "-j", 1)
     assert result.exit_code == 0
-    assert "Note: Rows without a value of 'y', left out: 1." in result.stderr
+    assert "Note: Rows with a missing value of 'y', left out: 1." in result.stderr
     assert "Note: Class 'c' has 1 row, fewer than the 5 folds" in result.stderr
     clean = run("compare", "odd.csv", "-t", "y", "--drop", "row", "-m", "majority", "-j", 1)
     assert "31 rows, 1 column, 3 classes" in clean.stdout
@@ -196,6 +196,6 @@ def test_quick_samples_the_rows_of_a_large_file(run, tmp_path, monkeypatch):
     asked = ("compare", tmp_path / "rows.parquet", "-t", "kind", "-m", "majority", "-j", 1)
     quick = run(*asked, "--quick", "--seed", 3)
     assert quick.exit_code == 0, quick.output
-    note = "The file has 200 rows, of which 60 were drawn by the seed 3."
+    note = "A random sample of 60 of 200 rows is used (seed 3)."
     assert note in " ".join(quick.stderr.split())
-    assert "were drawn" not in run(*asked, "--folds", 2).stderr
+    assert "random sample" not in run(*asked, "--folds", 2).stderr

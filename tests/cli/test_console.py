@@ -43,7 +43,7 @@ def test_compare_writes_a_page(run, table_file, tmp_path):
     assert done.exit_code == 0
     assert "Report written to page.html." in done.stderr
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "<title>Methods compared on people.csv</title>" in page
+    assert "<title>Method comparison: class in people.csv</title>" in page
     assert "logistic regression" in page
 
 
@@ -52,14 +52,14 @@ def test_json_stays_alone_on_standard_output(run, table_file, tmp_path):
     assert done.exit_code == 0
     assert done.stdout.startswith("{")
     assert done.stdout.endswith("}\n")
-    assert "Clusters of people.csv" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Cluster report: people.csv" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_clusters_of_standard_input(run, table_file, tmp_path):
     text = table_file.read_text(encoding="utf-8")
     assert run("cluster", "-", "-k", 2, "--report", "page.html", stdin=text).exit_code == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Clusters of standard input" in page
+    assert "Cluster report: standard input" in page
 
 
 @pytest.mark.parametrize("option", ["-o", "--report"])
@@ -68,7 +68,7 @@ def test_explain_writes_a_page_by_either_option(run, network, tmp_path, option):
     assert done.exit_code == 0
     assert "Report written to page.html." in done.stderr
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Model report: net.skops" in page
+    assert "Model report: class, trained on people.csv" in page
     assert "pay given class" in page
 
 
@@ -204,7 +204,7 @@ def test_compiling_is_shown(monkeypatch, capsys, tmp_path):
             advance(3, 5)
             time.sleep(0.2)
         shown = capsys.readouterr().err
-        assert ("Fitting: 2 of 5, compiling kernels (once per machine)" in message) == compiles
+        assert ("Fitting: 2 of 5, compiling kernels (once per machine)" in shown) == compiles
         assert "Fitting: 3 of 5, about 1 s left" in shown
 
 

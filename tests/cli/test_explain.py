@@ -17,7 +17,7 @@ from ensemblage.strata import HISS, StrataEnsembleClassifier
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A file of three sources, with numeric and categorical columns and missing values, and a model."""
+    """A file of three sources with mixed columns and missing values, and a model."""
     folder = tmp_path_factory.mktemp("explain")
     X, y, sources = make_multi_source(3, 150, 3, random_state=0, return_sources=True)
     lines = ["a,b,c,kind,class"]
@@ -79,7 +79,7 @@ def test_any_model_and_its_rows(explain):
     assert all(name in shown for name in ("a missing", "b", "c", "kind = u", "kind = w"))
     story = json.loads(explain("logistic.skops", "rows.csv", "--row", 3, "--json").stdout)
     assert {each["column"] for each in story["decision"]["contributions"]} == set("abc") | {"kind"}
-    assert "loss of accuracy" in explain("forest.skops", "rows.csv").stdout
+    assert "decrease of accuracy" in explain("forest.skops", "rows.csv").stdout
 
 
 def test_the_map_is_written(explain, folder):
@@ -101,8 +101,12 @@ def test_rows_without_their_classes_from_standard_input(explain, folder):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["forest.skops"], 1, "has no parts to list: give rows with their target"),
-        (["forest.skops", "rows.csv", "--row", "1"], 1, "Leave --row out to see which columns"),
+        (["forest.skops"], 1, "permutation importance: give rows with their target"),
+        (
+            ["forest.skops", "rows.csv", "--row", "1"],
+            1,
+            "Leave out --row for permutation",
+        ),
         (["logistic.skops", "-o", "map.png"], 1, "Coefficients have no drawing of their own"),
         (["logistic.skops", "--row", "1"], 2, "--row needs DATA"),
         (["strata.skops", "--row", "1"], 2, "--row needs DATA"),

@@ -16,7 +16,7 @@ def test_the_default_is_the_pool_scored_out_of_fold(run, table_file):
     assert "pool: accuracy" in result.stdout
     assert "(2-fold CV; majority class 0.6500)" in result.stdout
     assert "weights: " in result.stdout
-    assert "out-of-fold predictions of the pool" in result.stderr
+    assert "it is slightly optimistic." in result.stderr
     again = run("predict", "p.skops", table_file)
     assert again.exit_code == 0
     assert again.stdout.startswith("prediction,probability_no,probability_yes")
@@ -117,13 +117,13 @@ def test_a_large_file_is_fitted_in_blocks_and_the_model_works(run, large_file):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-t", "class", "-m", "strata"), "these are none: 'job' (string). Leave them out by --dr"),
+        (("-t", "class", "-m", "strata"), "not numeric: 'job' (string). Drop them with --drop"),
         (
             ("-t", "class", "-m", "strata", "--source", "job"),
             "in blocks, which does not support --source: read",
         ),
         (("-t", "klass", "-m", "strata"), "There is no target column 'klass'. Did you mean 'class"),
-        (("-m", "strata"), "Name the column to predict by --target. The columns are: x0"),
+        (("-m", "strata"), "Set --target to the column to predict. The columns are: x0"),
         (("-t", "class", "-m", "strata", "--drop", "job", "--scheduler", "x"), "is not an address"),
         (
             ("-t", "class", "-m", "forest"),
@@ -148,7 +148,7 @@ def test_some_rows_of_a_large_file_are_fitted_in_memory(run, large_file):
     assert result.exit_code == 0, result.output
     assert "large.parquet: 200 rows, 12 columns" in result.stdout
     assert "2-fold CV" in result.stdout
-    assert "has 900 rows, of which 200 were drawn by the seed 0." in result.stderr
+    assert "A random sample of 200 of 900 rows is used (seed 0)." in result.stderr
     assert run("predict", "m.skops", large_file).exit_code == 0
 
 

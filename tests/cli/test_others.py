@@ -68,7 +68,7 @@ def test_datasets(run, table_file):
     assert "OpenML 54" in result.stdout
     facts = {each["name"]: each for each in json.loads(run("datasets", "--json").stdout)}
     assert facts["digits"] == {
-        "name": "digits", "n_rows": 1797, "n_features": 64, "at_hand": True,
+        "name": "digits", "n_rows": 1797, "n_features": 64, "available": True,
         "origin": "scikit-learn",
     }  # fmt: skip
 

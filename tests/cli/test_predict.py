@@ -44,11 +44,11 @@ def test_predict_without_probabilities_says_so(run, table_file):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("age,pay\n1,2\n", "needs columns that are not there: job."),
-        ("age,job,pay,size,hue\n1,cook,2,3,4\n", "does not know: size, hue."),
-        ("age,Job,pay\n1,cook,2\n", "not there: job. Did you mean 'Job'?"),
-        ("age,job,pay\nold,cook,2\n", "Column 'age' holds 'old', which is not a finite number"),
-        ("age,job,pay\n1e300,cook,2\n", "Column 'age' holds 1e+300"),
+        ("age,pay\n1,2\n", "model requires are missing: job."),
+        ("age,job,pay,size,hue\n1,cook,2,3,4\n", "was not fitted on: size, hue."),
+        ("age,Job,pay\n1,cook,2\n", "are missing: job. Did you mean 'Job'?"),
+        ("age,job,pay\nold,cook,2\n", "Column 'age' contains 'old', which is not a finite"),
+        ("age,job,pay\n1e300,cook,2\n", "Column 'age' contains 1e+300"),
         ("", "new.csv is empty"),
     ],
 )
@@ -75,7 +75,7 @@ def test_predict_refuses_an_untrusted_type(run, people_model, table_file):
         archive.writestr("ensemblage.json", header)
     result = run("predict", people_model, table_file, "-o", "out.csv")
     assert result.exit_code == 1
-    assert "holds types that are not trusted: subprocess.run. " in result.stderr
+    assert "contains types that are not trusted: subprocess.run. " in result.stderr
 
 
 def test_predict_keeps_columns_and_notes_unseen_values(run, people_model, tmp_path):
@@ -88,9 +88,9 @@ def test_predict_keeps_columns_and_notes_unseen_values(run, people_model, tmp_pa
     assert [row.split(",")[:2] for row in rows] == [["007", "25"], ["008", "26"], ["009", "99"]]
     shown = " ".join(result.stderr.split())
     assert "Note: Unseen categories in column 'job': 'pilot' (1 row)." in shown
-    assert "most of all in column 'age': 1 of 3 rows (counted from 0: 2)" in shown
+    assert "mostly in column 'age': 1 of 3 rows (indices from 0: 2)" in shown
     refused = run("predict", people_model, "new.csv")
-    assert "columns that the model does not know: id" in " ".join(refused.stderr.split())
+    assert "the model was not fitted on: id" in " ".join(refused.stderr.split())
     facts = json.loads(run("predict", people_model, "new.csv", "--keep", "id", "--json").stdout)
     assert facts["kept"] == {"id": ["007", "008", "009"]}
     assert len(facts["notes"]) == 2
@@ -122,11 +122,11 @@ def test_predict_writes_parquet_and_blocks_show_no_difference(
     run("predict", people_model, table_file, "-o", "out.parquet")
     stored = parquet.read_table("out.parquet")
     assert stored.column_names == whole.stdout.splitlines()[0].split(",")
-    monkeypatch.setattr(_table_blocks, "LARGE", 1)
-    monkeypatch.setattr(_table_blocks, "MOST_ROWS", 8)
-    monkeypatch.setattr(_table_blocks, "FEWEST_ROWS", 8)
+    monkeypatch.setattr(_table_blocks, "LARGE_FILE_BYTES", 1)
+    monkeypatch.setattr(_table_blocks, "MAX_BLOCK_ROWS", 8)
+    monkeypatch.setattr(_table_blocks, "MIN_BLOCK_ROWS", 8)
     monkeypatch.setattr(_text_stream, "HEAD_LINES", 4)
-    monkeypatch.setattr(_text_stream, "LONG", 1)
+    monkeypatch.setattr(_text_stream, "LONG_TEXT", 1)
     blocks = run("predict", people_model, table_file)
     assert (blocks.stdout, blocks.stderr) == (whole.stdout, whole.stderr)
     again = run("predict", people_model, table_file, "-o", "again.parquet")

@@ -22,8 +22,8 @@ def test_a_model_predicts_the_file_that_it_was_trained_on(run, german):
         "-o", "m.skops", "-j", 1, "--folds", 2,
     )  # fmt: skip
     assert fitted.exit_code == 0
-    assert "',' as decimal mark and Latin-1 as encoding." in fitted.stderr
-    assert "'admitted' holds dates (day first)" in fitted.stderr
+    assert "decimal mark ',' and encoding Latin-1." in fitted.stderr
+    assert "'admitted' contains dates (day first)" in fitted.stderr
     predicted = run("predict", "m.skops", german)
     assert predicted.exit_code == 0
     assert predicted.stdout.count("\n") == 41
@@ -44,4 +44,4 @@ def test_notes_speak_of_options(run, tmp_path):
     rows = "\n".join(f"0{i % 9 + 1}/0{i % 5 + 1}/2021,{i},{'yn'[i % 2]}" for i in range(20))
     (tmp_path / "dates.csv").write_text(f"seen,size,class\n{rows}\n", encoding="utf-8")
     found = run("cluster", "dates.csv", "-k", 2, "-t", "class")
-    assert "say so by --read dates=ORDER." in " ".join(found.stderr.split())
+    assert "To change this, set --read dates=ORDER." in " ".join(found.stderr.split())

@@ -26,10 +26,10 @@ def test_compare_shows_the_task_and_its_reason(run, homes):
     done = run("compare", homes, "-t", "price", "--drop", "id", *SOME)
     assert done.exit_code == 0
     assert "78 rows, 5 columns, regression; 2 folds" in done.output
-    assert "'price' holds 78 different numbers, treated as regression" in done.output
-    assert "set --task to override." in done.output
+    assert "'price' has 78 distinct numeric values: treated as regression" in done.output
+    assert "use --task classification for classes." in " ".join(done.output.split())
     assert "Recommended: ridge regression (RMSE " in done.output
-    assert "Column 'price' is read without its '$'." in done.output
+    assert "Removed the sign '$' from the values of column 'price'." in done.output
 
 
 def test_compare_writes_a_table_a_report_and_a_document(run, homes, tmp_path):
@@ -37,7 +37,7 @@ def test_compare_writes_a_table_a_report_and_a_document(run, homes, tmp_path):
                "-o", "t.csv", "--report", "r.html", "--json")  # fmt: skip
     document = json.loads(done.stdout)
     assert (document["task"], document["measure"]) == ("regression", "rmse")
-    assert document["data"]["task_reason"].startswith("'price' holds")
+    assert document["data"]["task_reason"].startswith("'price' has")
     assert len(document["residuals"]["sources"]) == 4
     head = (tmp_path / "t.csv").read_text(encoding="utf-8").partition("\n")[0].split(",")
     assert "rmse" in head
@@ -152,7 +152,7 @@ def test_an_invalid_study_is_refused(run, tmp_path, text, problem):
         (["compare", "homes.csv", "-t", "price", "--task", "classification", "--drop", "id"],
          "--folds=5 is too large, as no class has that many rows: use at most 2 folds"),
         (["compare", "homes.csv", "-t", "kind", "--task", "regression"],
-         "holds 'loft', which is not a finite number, and --task asks for numbers"),
+         "contains 'loft', which is not a finite number, and --task is regression"),
         (["compare", "homes.csv", "-t", "price", "-m", "logistic"], "'logistic' is for class"),
         (["compare", "homes.csv", "-t", "price", "--measure", "auc"], "is not for regression"),
         (["audit", "homes.csv", "-t", "price", "--source", "site"],
@@ -171,6 +171,5 @@ def test_labels_that_are_numbers_stay_classes(run, tmp_path):
     (tmp_path / "c.csv").write_text(f"a,b,label\n{rows}\n", encoding="utf-8")
     done = run("compare", "c.csv", "-t", "label", "-m", "majority", "--folds", 2, "-j", 1)
     assert "60 rows, 2 columns, 3 classes" in done.output
-    assert "'label' holds 3 different numbers, few enough for classes; set --task to override." in (
-        done.output
-    )
+    expected = "treated as classification; use --task regression for a numeric target."
+    assert f"'label' has 3 distinct numeric values: {expected}" in " ".join(done.output.split())

@@ -1,4 +1,4 @@
-"""Generated sets whose number of clusters is known."""
+"""Generated datasets with a known number of clusters."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Partitions of rows whose clusters are known."""
+"""Noisy partitions of rows with known clusters."""
 
 import numpy as np
 

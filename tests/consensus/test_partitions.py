@@ -16,12 +16,12 @@ from ensemblage.consensus._partitions import (
     count_clusters,
     cut_by_order,
     indicators,
-    largest_lifetime,
+    longest_lifetime,
+    mean_nmi,
     merge_pieces,
     nearest_part,
     part_profiles,
     sample_rows,
-    shared_information,
 )
 from reference.consensus import co_association as literal
 from reference.consensus import merge_until
@@ -36,12 +36,12 @@ some_partitions = arrays(int, (4, 7), elements=st.integers(-1, 3)).filter(
 )
 
 
-def test_clusters_are_numbered_from_zero_and_missing_rows_kept():
+def test_clusters_are_encoded_from_zero_and_minus_one_is_kept():
     coded = check_partitions([[7, 7, -1, 3], [0, 1, 2, 10**12], [-5, -1, -5, 2]])
     assert coded.tolist() == [[1, 1, -1, 0], [0, 1, 2, 3], [0, -1, 0, 1]]
 
 
-def test_indicators_have_one_entry_per_row_and_partition_that_saw_it():
+def test_indicators_have_one_entry_per_row_and_partition_that_sampled_it():
     matrix = indicators(check_partitions([[0, 0, 1], [-1, 0, 1]]))
     assert matrix.toarray().tolist() == [[1, 0, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1]]
 
@@ -49,15 +49,15 @@ def test_indicators_have_one_entry_per_row_and_partition_that_saw_it():
 @pytest.mark.parametrize(
     ("partitions", "message"),
     [
-        ([[0, 1], [0, 1, 1]], "label arrays of one length"),
+        ([[0, 1], [0, 1, 1]], "label arrays of equal length"),
         ([[0, 1, 1]], "at least 2 are needed"),
         ([], "at least 2 are needed"),
-        ([[0, 1], [-1, -1]], "partition 1 has no row"),
+        ([[0, 1], [-1, -1]], "partition 1 has no rows"),
         ([[0.5, 1.0], [0, 1]], "expected integers"),
-        ([[[0, 1]], [[0, 1]]], "label arrays of one length"),
+        ([[[0, 1]], [[0, 1]]], "label arrays of equal length"),
     ],
 )
-def test_bad_partitions_are_named(partitions, message):
+def test_invalid_partitions_raise(partitions, message):
     with pytest.raises(ValueError, match=message):
         check_partitions(partitions)
 
@@ -71,7 +71,7 @@ def test_text_labels_and_none_for_not_sampled():
     assert model.labels_.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
     with pytest.raises(ValueError, match="labels of type float64, expected integers"):
         check_partitions([[0.5, 1.0], [0.0, 1.0]])
-    with pytest.raises(ValueError, match="partition 1 has no row"):
+    with pytest.raises(ValueError, match="partition 1 has no rows"):
         check_partitions([["a", "b"], [None, None]])
 
 
@@ -85,7 +85,7 @@ def test_profiles_by_hand():
 
 
 def literal_nearest(partitions, parts, row):
-    """Squared distance of a row's indicators to each part's mean ones, over all partitions."""
+    """Squared distance of a row's indicators to each part's mean, over all partitions."""
     distances = []
     for part in range(parts.max() + 1):
         total = 0.0
@@ -112,30 +112,30 @@ def test_the_nearest_part_is_the_nearest_mean_of_indicators(seed):
         assert distances[part] == pytest.approx(min(distances))
 
 
-def test_pieces_of_one_cluster_are_merged_and_strays_go_home():
+def test_pieces_of_one_cluster_are_merged_and_rows_reassigned():
     truth = np.repeat([0, 1], [30, 6])
     partitions = noisy_partitions(truth, 10, 0.1)
     pieces = np.concatenate([np.arange(30) % 3, [3, 3, 3, 3, 3, 0]])
     assert adjusted_rand_score(truth, merge_pieces(partitions, pieces, 2)) == 1
 
 
-def test_the_cut_that_shares_most_with_the_partitions_is_kept():
+def test_the_cut_with_the_highest_mean_nmi_is_kept():
     partitions = np.array([[0, 0, 1, 1], [0, 0, 1, 1]], np.int32)
     cuts = {7: np.array([0, 1, 0, 1]), 8: np.array([1, 1, 0, 0])}
     assert best_cut(lambda _, seed: cuts[seed], partitions, 2, 7, 2) is cuts[8]
-    assert shared_information(partitions, cuts[8]) == pytest.approx(1)
-    assert shared_information(partitions, cuts[7]) == pytest.approx(0, abs=1e-12)
+    assert mean_nmi(partitions, cuts[8]) == pytest.approx(1)
+    assert mean_nmi(partitions, cuts[7]) == pytest.approx(0, abs=1e-12)
 
 
-def test_a_partition_that_saw_none_of_these_rows_does_no_harm():
+def test_a_partition_without_sampled_rows_is_ignored():
     partitions = np.array([[0, 0, 1, 1], [-1, -1, -1, -1], [0, 1, 1, 1]], np.int32)
     parts = np.array([0, 0, 1, 1])
     assert part_profiles(partitions, parts)[1].shape == (2, 3)
     assert merge_pieces(partitions, parts, 2).tolist() == [0, 0, 1, 1]
-    assert 0 < shared_information(partitions, parts) < 1
+    assert 0 < mean_nmi(partitions, parts) < 1
 
 
-def test_all_rows_follow_a_sample_even_into_clusters_it_does_not_show():
+def test_all_rows_are_assigned_by_a_sample_even_in_clusters_it_lacks():
     truth = np.random.default_rng(0).integers(0, 3, 500)
     partitions = noisy_partitions(truth, 8, 0.05).astype(np.int32)
     partitions[0, 0] = 3
@@ -156,7 +156,7 @@ def test_clusters_of_unequal_size_are_found(method, share):
 
 
 @pytest.mark.parametrize("method", [CSPA, HBGF, HGPA])
-def test_a_balance_that_is_asked_for_is_kept(method):
+def test_balance_limits_cluster_sizes(method):
     partitions = noisy_partitions(np.repeat([0, 1], [60, 30]), 10, 0.1)
     labels = method(2, balance=0.05, n_cuts=1, random_state=0).fit_partitions(partitions).labels_
     assert np.bincount(labels).max() <= 1.07 * 45
@@ -170,7 +170,7 @@ def test_the_example_of_strehl_and_ghosh(seed):
     assert adjusted_rand_score([0, 0, 0, 1, 1, 2, 2], labels) == 1
 
 
-def test_co_association_counts_only_partitions_that_saw_both():
+def test_co_association_counts_only_partitions_that_sampled_both():
     shares = co_association([[0, 0, 1], [0, -1, 0], [0, 0, -1]]).toarray()
     np.testing.assert_allclose(shares, [[1, 1, 0.5], [1, 1, 0], [0.5, 0, 1]])
 
@@ -190,21 +190,21 @@ def test_equal_heights_are_cut_by_the_order_of_merges():
         assert len(np.unique(cut_by_order(merges, wanted))) == wanted
 
 
-def test_the_longest_range_of_heights_gives_the_number():
-    # heights .1 .1 .8: two clusters live from .1 to .8, one from .8 to 1
+def test_the_longest_lifetime_gives_the_number_of_clusters():
+    # heights .1 .1 .8: two clusters from .1 to .8, one from .8 to 1
     merges = np.array([[0, 1, 0.1, 2], [2, 3, 0.1, 2], [4, 5, 0.8, 4]])
-    assert largest_lifetime(merges) == 2
-    assert largest_lifetime(np.array([[0, 1, 0.0, 2], [2, 3, 0.1, 3]])) == 1
+    assert longest_lifetime(merges) == 2
+    assert longest_lifetime(np.array([[0, 1, 0.0, 2], [2, 3, 0.1, 3]])) == 1
 
 
-def test_stray_rows_do_not_count_as_clusters():
+def test_outliers_do_not_count_as_clusters():
     # rows 0-1 and 2-3 are pairs; row 4 joins one of them only at .7, and the pairs join at .9
     merges = np.array([[0, 1, 0.1, 2], [2, 3, 0.1, 2], [4, 5, 0.7, 3], [6, 7, 0.9, 5]])
-    assert largest_lifetime(merges) == 3
-    assert largest_lifetime(merges, 2) == 2
+    assert longest_lifetime(merges) == 3
+    assert longest_lifetime(merges, 2) == 2
 
 
-def test_a_sample_of_many_rows_tells_the_number():
+def test_a_sample_of_many_rows_gives_the_number_of_clusters():
     truth = np.repeat(np.arange(4), 1000)
     partitions = np.stack([np.random.default_rng(i).permutation(4)[truth] for i in range(5)])
     assert count_clusters(partitions.astype(np.int32), 0) == 4
@@ -214,7 +214,7 @@ def test_a_sample_of_many_rows_tells_the_number():
     st.integers(0, 10_000), st.integers(1, 5), st.sampled_from(["single", "complete", "average"])
 )
 @settings(max_examples=30, deadline=None)
-def test_any_number_of_clusters_can_be_had(seed, wanted, how):
+def test_any_number_of_clusters_is_possible(seed, wanted, how):
     partitions = np.random.default_rng(seed).integers(0, 3, size=(4, 12))
     model = EvidenceAccumulation(wanted, linkage=how).fit_partitions(partitions)
     assert model.n_clusters_ == wanted

@@ -22,7 +22,7 @@ from reference.papers_data import read
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-# two clusters: every pair is always or never together; three: half of the pairs are in doubt
+# two clusters: every pair is always or never together; three: uniform consensus
 CDF = np.array([np.where(np.arange(101) < 100, 0.5, 1.0), np.linspace(0, 1, 101)])
 CURVE = StabilityCurve(np.array([2, 3]), CDF, np.array([[0.3, 0.8], [0.5, 0.6]]))
 
@@ -45,28 +45,28 @@ def test_a_search_chooses_by_stability_without_labels():
     assert search.best_score_ == search.cv_results_["mean_test_score"].max()
 
 
-def test_one_start_has_nothing_to_agree_with():
+def test_one_start_raises():
     with pytest.raises(ValueError, match="n_starts=1"):
         stability_score(InnerKMeans(2), np.zeros((5, 2)), n_starts=1)
 
 
 def test_figures_by_hand():
-    # two clusters: half of the pairs always together, half never; three: all values alike
+    # two clusters: half of the pairs always together, half never; three: uniform consensus
     cdf = np.array([np.where(np.arange(101) < 100, 0.5, 1.0), np.linspace(0, 1, 101)])
     curve = StabilityCurve(np.array([2, 3]), cdf, np.array([[0.3, 0.8], [0.5, 0.9]]))
     np.testing.assert_allclose(curve.ambiguity, [0.0, 0.79])  # .11 to .89
-    np.testing.assert_allclose(curve.gap, [1.0, 0.06 / 0.85])
+    np.testing.assert_allclose(curve.relative_stability, [1.0, 0.06 / 0.85])
     np.testing.assert_allclose(curve.area, [0.5025, 0.5])
     np.testing.assert_allclose(curve.delta_area, [0.5025, (0.5 - 0.5025) / 0.5025])
     assert curve.best_n_clusters == 2
     assert curve.reason == (
-        "2 clusters: of 2 to 3, the largest number that is as steady as any beside data without "
-        "clusters; clusterings of samples disagree on 0% of the pairs of rows, where 40% would be "
-        "expected."
+        "2 clusters chosen from 2 to 3: the largest k within 0.05 of the highest stability "
+        "relative to a null reference. Clusterings of subsamples disagree on 0% of row pairs (null "
+        "reference: 40%)."
     )
 
 
-def test_no_number_is_chosen_that_a_reference_beats():
+def test_one_cluster_if_no_number_is_more_stable_than_the_references():
     curve = StabilityCurve(
         np.array([2, 3]), np.tile(np.linspace(0, 1, 101), (2, 1)), np.ones((1, 2)) / 2
     )
@@ -74,7 +74,7 @@ def test_no_number_is_chosen_that_a_reference_beats():
     assert curve.reason.startswith("1 cluster: with 2 to 3 clusters")
 
 
-def test_blobs_and_wine_have_the_number_that_they_have():
+def test_number_of_clusters_of_blobs_and_wine():
     X, _ = make_blobs(150, centers=5, cluster_std=0.4, random_state=4)
     assert stability_curve(X, random_state=0).best_n_clusters == 5
     assert stability_curve(scale(load_wine().data), random_state=0).best_n_clusters == 3
@@ -122,10 +122,8 @@ def test_pairs_are_of_different_rows():
 
 
 @pytest.mark.parametrize("numbers", [[1, 2], [], [2, 30]])
-def test_numbers_that_cannot_be_tried_are_refused(numbers):
-    with pytest.raises(
-        ValueError, match=r"should be numbers from 2 to 16, which is 80% of 20 rows"
-    ):
+def test_invalid_numbers_of_clusters_raise(numbers):
+    with pytest.raises(ValueError, match=r"must be integers from 2 to 16 \(80% of 20 rows\)"):
         stability_curve(np.zeros((20, 1)), numbers)
 
 
@@ -135,14 +133,14 @@ def close_figures():
     plt.close("all")
 
 
-def test_ambiguity_is_drawn_beside_the_references():
+def test_ambiguity_is_plotted_with_the_references():
     display = ClusterStabilityDisplay.from_curve(CURVE)
     data, without = display.lines_
     np.testing.assert_allclose(data.get_ydata(), [0.0, 0.79])
     np.testing.assert_allclose(without.get_ydata(), [0.4, 0.7])
 
 
-def test_each_number_has_a_distribution_and_a_growth():
+def test_each_number_has_a_cdf_and_a_delta_area():
     _, ax = plt.subplots()
     display = ClusterStabilityDisplay.from_curve(CURVE, kind="cdf", ax=ax)
     assert display.ax_ is ax
@@ -151,14 +149,14 @@ def test_each_number_has_a_distribution_and_a_growth():
     np.testing.assert_allclose(growth, CURVE.delta_area)
 
 
-def test_another_kind_is_refused():
+def test_an_unknown_kind_raises():
     with pytest.raises(ValueError, match=r"kind='area' is not one of: stability, cdf, delta-area"):
         ClusterStabilityDisplay.from_curve(CURVE, kind="area")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_generated_sets_have_the_number_they_were_made_with_or_one_beside():
+def test_number_of_clusters_of_generated_datasets_within_one():
     near = 0
     for seed in range(200, 230):
         X, n_clusters = blobs_of_unequal_size(seed)
@@ -168,7 +166,7 @@ def test_generated_sets_have_the_number_they_were_made_with_or_one_beside():
 
 
 @pytest.mark.slow
-def test_known_sets_have_as_many_clusters_as_classes_or_one_beside(shared):
+def test_number_of_clusters_of_known_datasets_is_the_number_of_classes_within_one(shared):
     classes = {"iris": 3, "wine": 3}
     for name, expected in classes.items():
         X, _ = read(shared, name)

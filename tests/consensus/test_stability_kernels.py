@@ -9,14 +9,14 @@ from ensemblage.consensus._stability_kernels import _count_pairs, plain_kmeans, 
 ROWS = np.array([[0.0], [1.0], [10.0], [11.0]])
 
 
-def test_starts_are_drawn_by_distance_and_rows_go_to_the_nearest():
+def test_centres_are_drawn_by_distance_and_rows_assigned_to_the_nearest():
     # the first number draws row 0; distances 0, 1, 100, 121: .5 of them draws row 3
     labels = np.empty(4, np.int64)
     assert plain_kmeans(ROWS, np.array([[0.0], [0.5]]), labels) == 4 * 0.25
     assert labels.tolist() == [0, 0, 1, 1]
 
 
-def test_pairs_are_counted_where_both_rows_were_sampled():
+def test_pairs_are_counted_where_both_rows_are_sampled():
     samples = np.array([[0, 1, 2], [0, 2, 3], [1, 2, 3]])
     pairs = np.array([[0, 1], [2, 3], [0, 3]])
     together, sampled = resampled_pairs(ROWS, samples, np.full((3, 1, 2, 1), 0.5), pairs)
@@ -25,7 +25,7 @@ def test_pairs_are_counted_where_both_rows_were_sampled():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_ends_where_lloyds_algorithm_ends_from_the_same_rows(seed):
+def test_equals_scikit_learn_from_the_same_initial_centres(seed):
     rng = np.random.default_rng(seed)
     rows, uniforms, labels = rng.normal(size=(60, 3)), rng.random((4, 2)), np.empty(60, np.int64)
     inertia = plain_kmeans(rows, uniforms, labels)
@@ -55,7 +55,7 @@ def test_a_pair_is_together_no_more_often_than_sampled(seed, n_clusters, n_start
     np.testing.assert_array_equal(together[same], sampled[same])
 
 
-def test_the_plain_function_gives_what_the_compiled_one_gives():
+def test_the_compiled_kernel_equals_the_python_one():
     rng = np.random.default_rng(0)
     rows, uniforms = rng.normal(size=(10, 2)), rng.random((3, 2, 3, 2))
     samples = np.array([rng.choice(10, 8, replace=False) for _ in range(3)])

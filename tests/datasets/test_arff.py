@@ -50,11 +50,11 @@ def test_declarations(line, expected):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("a", "`@attribute NAME TYPE` is expected, got 'a'"),
+        ("a", "expected `@attribute NAME TYPE`, got 'a'"),
         ("", "NAME TYPE"),
-        ("a {x", "not closed by a brace"),
-        ("a relational", "tables inside rows"),
-        ("a reel", r"unknown type 'reel' for 'a'\. Did you mean 'real'\? Known are numeric"),
+        ("a {x", "without a closing brace"),
+        ("a relational", "relational attribute, which is not supported"),
+        ("a reel", r"unknown type 'reel' for 'a'\. Did you mean 'real'\? Expected one of numeric"),
     ],
 )
 def test_bad_declarations(line, message):
@@ -62,7 +62,7 @@ def test_bad_declarations(line, message):
         declare(line, "Line 1")
 
 
-def test_splitting_by_commas_and_by_blanks():
+def test_splitting_at_commas_and_whitespace():
     assert split_values("1,, 'a, b' ,?,'?',", "Line 1") == ["1", "", "a, b", None, "?", ""]
     assert split_tokens("1, 'a b'  ? % '", "Line 1") == ["1", "a b", None]
     for split in (split_values, split_tokens):
@@ -78,7 +78,7 @@ def test_splitting_by_commas_and_by_blanks():
         ("EEE, dd/MM/yyyy hh:mm a z", "Sat, 03/04/2021 10:11 PM UTC", ("2021", "04", "03")),
     ],
 )
-def test_formats_of_java(form, text, parts):
+def test_java_date_formats(form, text, parts):
     found = date_pattern(form).fullmatch(text).groupdict()
     assert (found["year"], found.get("month"), found["day"]) == parts
 
@@ -107,11 +107,11 @@ def test_declarations_and_rows():
         (
             "sunny, 85",
             "foggy, 85",
-            r"Line 8 of a\.arff has 'foggy' for 'the outlook'; declared are",
+            r"Line 8 of a\.arff has 'foggy' in column 'the outlook'; declared cat",
         ),
         ("rainy,1e2,?,yes", "rainy,1e2", "Line 11 .* has 2 values, but 4 attributes"),
-        ("rainy,1e2", "rainy,hot", "Line 11 of a.arff has 'hot' for 'temp'; a finite number is"),
-        ("rainy,1e2,?,yes", "{7 1}", "a value for attribute 7, but 4 are declared"),
+        ("rainy,1e2", "rainy,hot", "Line 11 of a.arff has 'hot' in column 'temp'; expected a fin"),
+        ("rainy,1e2,?,yes", "{7 1}", "attribute index 7, but 4 attributes are declared"),
         ("rainy,1e2,?", "rainy,1e2,'x", "quotation mark that is not closed"),
         ("@RELATION play", "x,y", "Line 2 of a.arff is not an ARFF declaration"),
         (ARFF, "", "declares no @attribute"),
@@ -134,7 +134,7 @@ def test_arff_equals_csv_on_real_data(shared):
     assert arff.to_array().tolist() == csv.to_array().tolist()
 
 
-def test_a_quoted_question_mark_and_a_declared_na_are_values():
+def test_quoted_question_mark_and_declared_na_are_values():
     table = declared("?,NA", "NA,'?'", "1,?", head="@attribute a real\n@attribute b {NA,'?',x}")
     assert table.column("b").tolist() == ["NA", "?", None]
     assert np.isnan(table.column("a")).tolist() == [True, True, False]
@@ -148,44 +148,44 @@ def test_a_quoted_question_mark_and_a_declared_na_are_values():
         "1,\"y z\",2", "1,'y z',2,{5}", "{0 1, 1 'y z', 2 2}", "  1 , 'y z' , 2  ",
     ],
 )  # fmt: skip
-def test_rows_by_the_rules_of_weka(row):
+def test_rows_in_all_forms_of_weka(row):
     table = declared(row, "3 x 4")
     assert table.to_array().tolist() == [[1.0, "y z", 2.0], [3.0, "x", 4.0]]
 
 
-def test_what_a_sparse_row_leaves_out_is_zero_or_the_first_category():
+def test_omitted_sparse_values_are_zero_or_the_first_category():
     assert declared("{2 5}", "{0 ?}").to_array()[:, 1:].tolist() == [["x", 5.0], ["x", 0.0]]
 
 
-def test_dates_have_their_format():
+def test_dates_in_their_declared_format():
     head = "@attribute t date 'dd.MM.yyyy HH:mm'\n@attribute u DATE"
     table = declared("'03.04.2021 10:11',2021-04-03T10:11:12", "?,?", head=head)
     assert table.kinds == ("date", "date")
     assert table.column("t")[0] == np.datetime64("2021-04-03T10:11", "ms")
     assert table.column("u")[0] == np.datetime64("2021-04-03T10:11:12", "ms")
     with pytest.raises(
-        ValueError, match=r"'2021' for 't'; a date of the form 'dd\.MM\.yyyy HH:mm'"
+        ValueError, match=r"'2021' in column 't'; expected a date of the form 'dd\.MM\.yyyy"
     ):
         declared("2021,?", head=head)
 
 
-def test_known_kinds_overrule_the_declared_ones():
+def test_known_kinds_override_declared_ones():
     text = "@attribute a {1,2}\n@attribute b real\n@attribute c string\n@data\n1,2,2021-04-03\n"
     table = parse(text, kinds={"a": "numeric", "b": "categorical", "c": "date"})
     assert table.kinds == ("numeric", "categorical", "date")
     assert table.categories == {}
-    with pytest.raises(ValueError, match="has 'x' for 'c'; a date is expected"):
+    with pytest.raises(ValueError, match="has 'x' in column 'c'; expected a date"):
         parse(text.replace("2021-04-03", "x"), kinds={"c": "date"})
 
 
-def test_equal_names_are_numbered_and_latin_1_is_said():
+def test_duplicate_names_are_renamed_and_encoding_is_noted():
     text = "@attribute a real\n@attribute a real\n@data\n1,2\n"
     table = parse_arff(text, "Latin-1", Request("a.arff"))
     assert table.names == ("a", "a_2")
-    assert table.notes == ("Read with Latin-1 as encoding.",)
+    assert table.notes == ("Read with encoding Latin-1.",)
 
 
-def test_arff_is_known_by_its_first_declaration():
+def test_arff_is_detected_by_its_first_declaration():
     assert is_arff("% c\n\n @RELATION x")
     assert not is_arff("a,b\n@relation")
     assert not is_arff("")
@@ -195,7 +195,7 @@ def test_arff_is_known_by_its_first_declaration():
     "line",
     ["@attribute a" + " " * 200_000, "@attribute a {b" + " " * 200_000, "' " * 100_000, " ," * 9],
 )
-def test_many_blanks_take_no_time(line):
+def test_many_spaces_take_no_time(line):
     with pytest.raises(ValueError, match="Line"):
         declared(line + "x")
     with pytest.raises(ValueError, match="Line"):

@@ -14,7 +14,7 @@ DAYS = [datetime.fromisoformat("2024-03-01T12:00"), None, datetime.fromisoformat
 AS_DAYS = [19783.5, np.nan, 1.0]
 
 
-def test_a_column_is_taken_coded_and_sorted():
+def test_values_of_a_categorical_column():
     column = Column("x", values=["b", None, 2, "a", "b"])
     assert column.n_rows == 5
     assert column.categories() == [2, "a", "b"]  # by type, then by text
@@ -24,7 +24,7 @@ def test_a_column_is_taken_coded_and_sorted():
     np.testing.assert_array_equal(flags.as_numbers(), [1.0, np.nan])
 
 
-def test_codes_of_a_type_are_values_too():
+def test_values_of_a_column_with_codes():
     column = Column(
         "x", declared=["c", "b", "a"], codes=np.array([2, MISSING_CODE, 1], dtype=np.int32)
     )
@@ -35,34 +35,36 @@ def test_codes_of_a_type_are_values_too():
     assert column.as_categories(["a", "b"]).values == ["a", None, "b"]
 
 
-def test_fields_one_by_one():
+def test_single_values():
     assert Column("x", values=["a", None]).field(0) == "a"
     assert Column("x", declared=["b"], codes=np.array([0, -1], dtype=np.int32)).field(1) is None
     assert Column("x", np.array([2.0])).field(0) == 2.0
 
 
-def test_numbers_can_be_categories():
+def test_numeric_column_as_categorical():
     column = Column("grade", np.array([2.0, np.nan, 1.0]))
-    words = column.as_categories([1, 2, 3])
-    assert (column.kind, words.kind) == ("numeric", "categorical")
-    assert words.categories() == [1, 2, 3]
-    assert words.match([1, 2, 3]).tolist() == [1, MISSING_CODE, 0]
+    categorical = column.as_categories([1, 2, 3])
+    assert (column.kind, categorical.kind) == ("numeric", "categorical")
+    assert categorical.categories() == [1, 2, 3]
+    assert categorical.match([1, 2, 3]).tolist() == [1, MISSING_CODE, 0]
 
 
-def test_what_is_not_declared_is_refused():
-    with pytest.raises(ValueError, match=r"'x' holds 'z', which is not among its `categories`: a"):
+def test_undeclared_categories_are_refused():
+    with pytest.raises(
+        ValueError, match=r"'x' contains 'z', which is not one of its `categories`: a"
+    ):
         Column("x", values=["a", "z"]).as_categories(["a"])
 
 
-def test_words_where_numbers_were_are_refused():
-    with pytest.raises(ValueError, match="Column 'x' held numbers when the model was fitted"):
+def test_categorical_values_in_a_numeric_column_are_refused():
+    with pytest.raises(ValueError, match="Column 'x' was numeric when the model was fitted"):
         Column("x", values=["a"]).as_numbers()
-    gaps = Column("x", declared=["a"], codes=np.full(2, MISSING_CODE, dtype=np.int32))
-    assert np.isnan(gaps.as_numbers()).all()
+    empty = Column("x", declared=["a"], codes=np.full(2, MISSING_CODE, dtype=np.int32))
+    assert np.isnan(empty.as_numbers()).all()
 
 
 @given(st.lists(st.sampled_from(["a", "b", "", "é", None]), min_size=1))
-def test_codes_of_all_categories_give_the_values_back(values):
+def test_codes_round_trip(values):
     column = Column("x", values=values)
     known = [*column.categories(), None]
     assert [known[code] for code in column.match(column.categories())] == values
@@ -98,7 +100,7 @@ def test_dates_in_arrays_and_objects():
         np.testing.assert_array_equal(column.as_numbers(), AS_DAYS)
 
 
-def test_a_zone_is_taken_into_account():
+def test_time_zones_are_converted_to_utc():
     east = timezone(timedelta(hours=2))
     moments = [datetime(1970, 1, 2, 2, tzinfo=east), datetime(1970, 1, 3, tzinfo=UTC)]
     zoned = pd.DataFrame({"x": pd.to_datetime(moments, utc=True)})
@@ -109,14 +111,14 @@ def test_a_zone_is_taken_into_account():
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-def test_durations_are_numbers_of_days(make):
+def test_durations_are_days(make):
     column = read_one(make({"x": [timedelta(hours=36), timedelta(days=2)]}))
     assert column.kind == "numeric"
     assert column.as_numbers().tolist() == [1.5, 2.0]
 
 
 def test_times_of_day_are_refused():
-    with pytest.raises(TypeError, match="Column 'x' holds times of day"):
+    with pytest.raises(TypeError, match="Column 'x' contains times of day"):
         read_one(pl.DataFrame({"x": [time(9)]}))
 
 
@@ -130,45 +132,49 @@ def test_times_of_day_are_refused():
         np.array([1, np.nan, 3.0], dtype=object),
     ],
 )
-def test_numbers_with_any_kind_of_gap(values):
+def test_numeric_columns_with_any_missing_value(values):
     column = read_one(pd.DataFrame({"x": values}))
     assert column.kind == "numeric"
     np.testing.assert_array_equal(column.as_numbers(), [1.0, np.nan, 3.0])
 
 
-@pytest.mark.parametrize("gap", [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT")])
-def test_every_gap_among_words_is_none(gap):
-    values = np.array(["a", gap, "b", gap], dtype=object).reshape(-1, 1)
+@pytest.mark.parametrize(
+    "missing", [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]
+)
+def test_missing_categories_are_none(missing):
+    values = np.array(["a", missing, "b", missing], dtype=object).reshape(-1, 1)
     assert read_one(values).values == ["a", None, "b", None]
 
 
 @pytest.mark.parametrize("dtype", ["string", "str", object, "category"])
-def test_words_in_every_type_of_pandas(dtype):
+def test_categorical_columns_of_every_pandas_dtype(dtype):
     column = read_one(pd.DataFrame({"x": pd.Series(["b", None, "a"], dtype=dtype)}))
     assert (column.kind, column.occurring()) == ("categorical", ["a", "b"])
     assert column.match(["a", "b"]).tolist() == [1, -1, 0]
 
 
-def test_truth_values_are_declared():
+def test_boolean_values_are_declared_categories():
     for values in (pd.array([True, None], dtype="boolean"), np.array([True, None], dtype=object)):
         column = read_one(pd.DataFrame({"x": values}))
         assert (column.values, column.declared) == ([True, None], [False, True])
 
 
 def test_nested_values_are_refused():
-    for nested, said in (([1], "a list"), (({},), "a nested value")):
+    for nested, described in (([1], "a list"), (({},), "a nested value")):
         values = np.empty((1, 1), dtype=object)
         values[0, 0] = nested
-        with pytest.raises(TypeError, match=f"Column 'x' holds {said}"):
+        with pytest.raises(TypeError, match=f"Column 'x' contains {described}"):
             read_one(values)
 
 
-def test_what_is_said_of_columns():
+def test_parameters_per_column():
     names = ["age", "job"]
     assert per_column("auto", names, "kinds") == [None, None]
     assert per_column({"job": "categorical"}, names, "kinds") == [None, "categorical"]
     assert per_column(["numeric", None], names, "kinds") == ["numeric", None]
-    with pytest.raises(ValueError, match=r"`kinds` names 'jobs', which is no column. Did you mean"):
+    with pytest.raises(
+        ValueError, match=r"`kinds` contains 'jobs', which is not a column. Did you"
+    ):
         per_column({"jobs": "categorical"}, names, "kinds")
-    with pytest.raises(ValueError, match="`kinds` has 1 entry, but there are 2 columns"):
+    with pytest.raises(ValueError, match="`kinds` has 1 entry, but `X` has 2 columns"):
         per_column(["categorical"], names, "kinds")

@@ -41,7 +41,7 @@ def opened(tmp_path, values, task=None, x=None):
     return open_dataset(str(path), "y", task=task)
 
 
-def judged(values):
+def is_classification(values):
     known = np.array(values, dtype=float)
     return are_classes(known, np.unique(known))
 
@@ -61,19 +61,23 @@ def judged(values):
         (list(range(6)) * 2, True),
     ],
 )
-def test_few_numbers_are_classes(values, classes):
-    assert judged(values) is classes
+def test_task_of_numeric_targets(values, classes):
+    assert is_classification(values) is classes
 
 
 @given(st.lists(st.integers(-3, 30), min_size=1), st.integers(1, 4))
-def test_the_rule_knows_neither_order_nor_unit(values, times):
-    assert judged(values) is judged(values[::-1]) is judged([10 * x for x in values])
-    if judged(values):
-        assert judged(values * times)
+def test_task_is_invariant_to_order_and_scale(values, times):
+    assert (
+        is_classification(values)
+        is is_classification(values[::-1])
+        is is_classification([10 * x for x in values])
+    )
+    if is_classification(values):
+        assert is_classification(values * times)
 
 
 @pytest.mark.parametrize("folder", ["", "multi-source", "regression"])
-def test_every_file_at_hand_is_what_it_is(shared, folder):
+def test_task_of_every_shared_file(shared, folder):
     for path in sorted((shared / "data" / folder).glob("*.csv")):
         head = path.read_text(encoding="utf-8").partition("\n")[0].strip().split(",")
         target = "class" if "class" in head else head[-1].strip('"')
@@ -94,7 +98,7 @@ def test_the_bundled_table_with_sources(tmp_path):
     assert load_dataset("penguins", tmp_path).X.shape == (2, 1)
 
 
-def test_bundled_datasets_are_what_they_are():
+def test_task_of_bundled_datasets():
     assert load_dataset("digits").task.name == "classification"
     diabetes = load_dataset("diabetes")
     assert diabetes.task.name == "regression"
@@ -105,27 +109,29 @@ def test_bundled_datasets_are_what_they_are():
     )
 
 
-def test_numbers_come_with_a_reason(tmp_path):
+def test_regression_has_a_reason(tmp_path):
     found = opened(tmp_path, [f"{i * 1.5}" for i in range(30)])
     assert found.y.tolist() == [i * 1.5 for i in range(30)]
     assert found.task_reason == (
-        "'y' holds 30 different numbers, treated as regression; set `task` to override."
+        "'y' has 30 distinct numeric values: treated as regression; use `task` classification for "
+        "classes."
     )
-    assert (found.classes, found.most_folds) == ({}, 15)
+    assert (found.classes, found.max_folds) == ({}, 15)
 
 
-def test_labels_stay_as_they_are_written(tmp_path):
+def test_labels_are_kept_as_written(tmp_path):
     found = opened(tmp_path, ["01", "02", "01", "02"])
     assert found.classes == {"01": 2, "02": 2}
     assert found.task_reason == (
-        "'y' holds 2 different numbers, few enough for classes; set `task` to override."
+        "'y' has 2 distinct numeric values: treated as classification; use `task` regression for a "
+        "numeric target."
     )
 
 
-def test_a_word_for_a_gap_is_one_among_numbers_and_a_class_among_classes(tmp_path):
+def test_missing_tokens_are_missing_in_regression_and_classes_in_classification(tmp_path):
     numbers = opened(tmp_path, [*(f"$ {i},000.50" for i in range(1, 40)), "n/a"])
     assert (len(numbers.y), numbers.y[2]) == (39, 3000.5)
-    assert "Column 'y' is read without its '$'." in numbers.notes
+    assert "Removed the sign '$' from the values of column 'y'." in numbers.notes
     assert "Read as missing in column 'y': 'n/a'." in numbers.notes
     classes = opened(tmp_path, ["1", "2", "-"] * 5)
     assert classes.classes == {"-": 5, "1": 5, "2": 5}
@@ -136,38 +142,38 @@ def test_a_word_for_a_gap_is_one_among_numbers_and_a_class_among_classes(tmp_pat
     ("values", "task", "problem"),
     [
         (["5"] * 9, None, "only one class, '5'"),
-        (["5"] * 9, "regression", "holds only one number, 5: there is nothing to predict"),
+        (["5"] * 9, "regression", "is constant \\(5\\): there is nothing to predict"),
         ([*(f"{i}.5" for i in range(60)), "inf"], None,
-         "holds 60 numbers and 'inf', which is not a finite number: correct it or leave it empty"),
+         "60 numbers and 'inf', which is not a finite number: correct it or leave it empty"),
         (["low", "high"] * 5, "regression",
-         "holds 'low', which is not a finite number, and `task` asks for numbers"),
-        (["2020-01-01", "2020-01-02"] * 4, "regression", "holds '2020-01-01', which is not"),
-        ([*(f"{i}.5" for i in range(60)), "1e200"], None, "holds 1e\\+200; numbers beyond 1e\\+70"),
+         "contains 'low', which is not a finite number, and `task` is regression"),
+        (["2020-01-01", "2020-01-02"] * 4, "regression", "contains '2020-01-01', which is not"),
+        ([*(f"{i}.5" for i in range(60)), "1e200"], None, "1e\\+200; .* must not exceed 1e\\+70"),
         (["1", "2"] * 5, "regressions", "Did you mean 'regression'"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_predicted_gets_one_sentence(tmp_path, values, task, problem):
+def test_invalid_targets_have_one_sentence(tmp_path, values, task, problem):
     with pytest.raises(ValueError, match=problem) as caught:
         opened(tmp_path, values, task)
     assert str(caught.value).count("\n") == 0
 
 
-def test_missing_targets_are_left_out_and_none_is_refused():
+def test_rows_with_missing_numeric_target_are_dropped():
     x = np.arange(30.0)
     some = np.where(x % 7 == 0, np.nan, x / 2)
     found = Dataset.from_table(Table(("x", "y"), (x, some)), "y")
     assert len(found.y) == 25
-    with pytest.raises(ValueError, match="has no values"):
+    with pytest.raises(ValueError, match="All values of the target column 'y' are missing"):
         Dataset.from_table(Table(("x", "y"), (x, np.full(30, np.nan))), "y", task="regression")
 
 
-def test_a_task_can_be_asked_for():
+def test_task_can_be_set():
     x = np.arange(30.0)
     table = Table(("x", "y"), (x, x % 3))
     assert Dataset.from_table(table, "y").task.name == "classification"
     numbers = Dataset.from_table(table, "y", task="regression")
     assert numbers.y.tolist() == (x % 3).tolist()
-    assert numbers.task_reason == "'y' is predicted as numbers, as `task` asks."
+    assert numbers.task_reason == "'y' is treated as regression, as set by `task`."
     fine = Table(("x", "y"), (x % 4, x / 3))
     classes = Dataset.from_table(fine, "y", task="classification")
     assert len(classes.classes) == 30
@@ -179,12 +185,12 @@ def test_declared_categories_are_classes():
     assert Dataset.from_table(table, "y").task.name == "classification"
 
 
-def test_a_named_dataset_has_its_task():
-    with pytest.raises(ValueError, match="'iris' has classes to predict"):
+def test_task_of_a_named_dataset_cannot_be_changed():
+    with pytest.raises(ValueError, match="'iris' is classification, got `task`='regression'"):
         open_dataset("iris", task="regression")
 
 
-def test_folds_have_numbers_of_every_part():
+def test_folds_are_stratified_by_quantiles_of_the_target():
     y = np.random.default_rng(0).normal(size=200)
     labels = fold_labels(y)
     assert np.bincount(labels).tolist() == [20] * 10
@@ -199,14 +205,14 @@ def make(**columns):
     return Table.from_texts(list(columns), [[str(x) for x in each] for each in columns.values()])
 
 
-def test_rows_without_a_class_are_left_out_and_counted():
+def test_rows_with_missing_class_are_dropped():
     data = Dataset.from_table(make(x=[1, 2, 3, 4], y=["a", "", "b", "?"]), "y")
     assert data.X.tolist() == [[1.0], [3.0]]
     assert data.classes == {"a": 1, "b": 1}
-    assert data.notes[0] == "Rows without a value of 'y', left out: 2."
+    assert data.notes[0] == "Rows with a missing value of 'y', left out: 2."
 
 
-def test_numbers_as_classes_are_text():
+def test_numeric_classes_are_text():
     data = Dataset.from_table(make(x=[1, 2, 3], y=[1, 2.5, 1]), "y")
     assert data.y.tolist() == ["1", "2.5", "1"]
 
@@ -217,18 +223,18 @@ def test_numbers_as_classes_are_text():
         ({"x": [1, 2], "kind": ["a", "b"]}, r"no target column 'y'\..*columns are: x, kind"),
         ({"x": [1, 2], "yy": ["a", "b"]}, r"no target column 'y'\. Did you mean 'yy'\?"),
         ({"x": [1, 2], "y": ["a", "a"]}, "only one class, 'a'"),
-        ({"x": [1, 2], "y": ["", ""]}, "'y' has no values"),
-        ({"y": ["a", "b"]}, "no column beside the target 'y'"),
-        ({"x": [1, 2, "1e300"], "y": ["a", "b", "a"]}, "Column 'x' holds 1e\\+300"),
-        ({"x": [1, 1], "z": ["u", "u"], "y": ["a", "b"]}, "Every column beside 'y' is constant"),
+        ({"x": [1, 2], "y": ["", ""]}, "target column 'y' are missing"),
+        ({"y": ["a", "b"]}, "no features: the only column is the target 'y'"),
+        ({"x": [1, 2, "1e300"], "y": ["a", "b", "a"]}, "Column 'x' contains 1e\\+300"),
+        ({"x": [1, 1], "z": ["u", "u"], "y": ["a", "b"]}, "except the target 'y' is constant"),
     ],
 )
-def test_what_cannot_be_learned_from_is_refused(columns, message):
+def test_invalid_tables_are_refused(columns, message):
     with pytest.raises(ValueError, match=message):
         Dataset.from_table(make(**columns), "y")
 
 
-def test_many_classes_of_whole_numbers_are_asked_for():
+def test_many_integer_classes_need_task():
     table = make(x=range(900), y=[i % 30 for i in range(900)])
     assert Dataset.from_table(table, "y").task.name == "regression"
     assert len(Dataset.from_table(table, "y", task="classification").classes) == 30
@@ -244,16 +250,16 @@ def test_columns_can_be_dropped():
 @pytest.mark.parametrize(
     ("x", "varies"), [(["2", "2"], False), (["", ""], False), (["2", ""], True), (["a", ""], True)]
 )
-def test_something_must_vary(x, varies):
+def test_constant_features_are_refused(x, varies):
     table = Table.from_texts(["x", "y"], [x, ["a", "b"]])
     if varies:
         assert Dataset.from_table(table, "y").feature_names == ("x",)
     else:
-        with pytest.raises(ValueError, match="Every column beside 'y' is constant"):
+        with pytest.raises(ValueError, match="except the target 'y' is constant"):
             Dataset.from_table(table, "y")
 
 
-def test_odd_columns_are_noted():
+def test_suspicious_columns_are_noted():
     rows = 40
     table = make(
         row=range(1, rows + 1),
@@ -269,16 +275,16 @@ def test_odd_columns_are_noted():
     assert "because 'inf' is not a number" in notes[2]
 
 
-@pytest.mark.parametrize("words", [["0", "1"], [None, None]])
-def test_words_that_all_look_like_numbers_are_no_odd_column(words):
-    column = np.array(words * 20, dtype=object)
+@pytest.mark.parametrize("categories", [["0", "1"], [None, None]])
+def test_numeric_categories_are_not_suspicious(categories):
+    column = np.array(categories * 20, dtype=object)
     other = np.array(list("abcd") * 10, dtype=object)
     y = np.array(["p"] * 20 + ["q"] * 20, dtype=object)
     notes = Dataset.from_table(Table(("grade", "letter", "y"), (column, other, y)), "y").notes
     assert not any("grade" in note for note in notes)
 
 
-def test_dates_are_numbers_to_learn_from():
+def test_dates_are_numeric_features():
     days = np.array(["2024-01-01", "NaT", "2024-01-03T06:00"], dtype="datetime64[ms]")
     table = Table(
         ("day", "y"), (days, np.array(["p", "q", "q"], dtype=object)), notes=("Read so.",)
@@ -290,7 +296,7 @@ def test_dates_are_numbers_to_learn_from():
     assert dataset_fingerprint(later) != dataset_fingerprint(data)
 
 
-def test_dates_as_classes_and_sources_are_written_in_full():
+def test_dates_as_classes_and_sources():
     days = np.array(["2024-01-01", "2024-01-02", "2024-01-01"], dtype="datetime64[ms]")
     table = Table(("day", "n", "m"), (days, np.arange(3.0), np.array([0.0, 1.0, 1.0])))
     assert Dataset.from_table(table, "day").classes == {"2024-01-01": 2, "2024-01-02": 1}
@@ -299,24 +305,24 @@ def test_dates_as_classes_and_sources_are_written_in_full():
     assert Dataset.from_table(hours, "day").y[0] == "2024-01-01T06:00:00"
 
 
-def test_repeated_rows_are_counted_and_missing_values_are_equal():
+def test_duplicate_rows_are_counted():
     table = make(x=[1, "", "", 1, 2], w=["a", "", "", "a", "b"], y=["p", "p", "p", "q", "q"])
     (note,) = Dataset.from_table(table, "y").notes
-    assert note.startswith("1 of the 5 rows repeats another row; duplicates")
+    assert note.startswith("1 of 5 rows is a duplicate; duplicates")
 
 
-def test_a_missing_word_differs_from_an_empty_looking_one():
-    words = np.array(["=", None], dtype=object)
-    table = Table(("w", "y"), (words, np.array(["p", "q"], dtype=object)))
+def test_missing_category_differs_from_other_values():
+    categories = np.array(["=", None], dtype=object)
+    table = Table(("w", "y"), (categories, np.array(["p", "q"], dtype=object)))
     assert Dataset.from_table(table, "y").notes == ()
 
 
-def test_where_it_came_from_does_not_count():
+def test_fingerprint_ignores_origin():
     again = replace(DATASET, name="other", origin="elsewhere", notes=("odd",), description="so")
     assert dataset_fingerprint(again) == dataset_fingerprint(DATASET)
 
 
-def test_missing_numbers_are_alike_whatever_their_bits():
+def test_fingerprint_ignores_bits_of_nan():
     X = np.array([[1.0, np.nan], [2.0, 3.0]])
     other = X.copy()
     other[0, 1] = np.uint64(0x7FF8000000000001).view(np.float64)
@@ -325,14 +331,14 @@ def test_missing_numbers_are_alike_whatever_their_bits():
     assert len({dataset_fingerprint(each) for each in made}) == 1
 
 
-def test_each_thing_that_a_method_sees_counts():
+def test_fingerprint_depends_on_all_data():
     X = DATASET.X.copy()
     X[0, 0] = 1.5
-    words = DATASET.X.copy()
-    words[0, 1] = "blue"
+    categories = DATASET.X.copy()
+    categories[0, 1] = "blue"
     changed = [
         replace(DATASET, X=X),
-        replace(DATASET, X=words),
+        replace(DATASET, X=categories),
         replace(DATASET, X=DATASET.X[::-1], y=DATASET.y[::-1]),
         replace(DATASET, y=np.array(["a", "b", "b"])),
         replace(DATASET, categories={"colour": ("blue", "red")}),
@@ -351,16 +357,16 @@ def test_columns_are_matched_by_name(table_file):
     aligned = align_columns(turned, names, "class", ()).to_array()
     assert [row[2] for row in aligned] == [row[2] for row in expected]
     np.testing.assert_array_equal(aligned[:, :2].astype(float), expected[:, :2].astype(float))
-    with pytest.raises(ValueError, match="needs columns that are not there: wage, sex"):
+    with pytest.raises(ValueError, match="model requires are missing: wage, sex"):
         align_columns(table, ["age", "wage", "sex"], None, ())
-    with pytest.raises(ValueError, match=r"does not know: job, pay\."):
+    with pytest.raises(ValueError, match=r"was not fitted on: job, pay\."):
         align_columns(table, ["age"], "class", ())
-    with pytest.raises(ValueError, match=r"not there: Pay\. Did you mean 'pay'\?"):
+    with pytest.raises(ValueError, match=r"are missing: Pay\. Did you mean 'pay'\?"):
         align_columns(table, ["age", "job", "Pay"], "class", ())
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_a_frame_of_numbers_words_dates_and_gaps(frame):
+def test_dataframe_with_all_kinds_and_missing_values(frame):
     found = Dataset.from_arrays(frame(COLUMNS), CLASSES)
     assert found.kinds == ("numeric", "categorical", "date")
     assert found.feature_names == ("age", "job", "since")
@@ -372,7 +378,7 @@ def test_a_frame_of_numbers_words_dates_and_gaps(frame):
     assert found.classes == {"no": 2, "yes": 2}
 
 
-def test_arrays_with_numbers_as_classes_and_sources():
+def test_arrays_with_numeric_classes_and_sources():
     X = np.array([[0.0, 1.0], [1.0, 1.5], [2.0, 1.2]])
     found = Dataset.from_arrays(X, np.array([0, 1, 1]), sources=["a", "b", "b"])
     assert found.feature_names == ("x0", "x1")
@@ -383,26 +389,26 @@ def test_arrays_with_numbers_as_classes_and_sources():
     }  # fmt: skip
 
 
-def test_declared_categories_are_kept_and_rows_without_a_class_left_out():
-    words = pd.Categorical(["a", "b", "a", "b"], categories=["a", "b", "c"])
-    found = Dataset.from_arrays(pd.DataFrame({"class": words}), ["x", "y", None, "x"])
+def test_declared_categories_are_kept():
+    categories = pd.Categorical(["a", "b", "a", "b"], categories=["a", "b", "c"])
+    found = Dataset.from_arrays(pd.DataFrame({"class": categories}), ["x", "y", None, "x"])
     assert found.categories["class"] == ("a", "b", "c")
     assert found.target == "class_"
     assert len(found.y) == 3
-    assert found.notes[0] == "Rows without a value of 'class_', left out: 1."
+    assert found.notes[0] == "Rows with a missing value of 'class_', left out: 1."
 
 
-def test_what_does_not_fit_is_refused():
+def test_invalid_arrays_are_refused():
     X = np.eye(3)
-    with pytest.raises(TypeError, match="`y`, the class or number of each row, is needed"):
+    with pytest.raises(TypeError, match="`y` is None: the target is required"):
         Dataset.from_arrays(X, None)
-    with pytest.raises(TypeError, match="give methods by `methods`"):
+    with pytest.raises(TypeError, match="pass methods as `methods`"):
         Dataset.from_arrays(
             Dataset("d", X, np.array(list("aab")), ("a", "b", "c"), ("numeric",) * 3), ["svm"]
         )
-    with pytest.raises(ValueError, match="`X` has 3 rows, but there is a class for 2"):
+    with pytest.raises(ValueError, match="`X` has 3 rows, but the class has 2"):
         Dataset.from_arrays(X, [0, 1])
-    with pytest.raises(ValueError, match="One source per row is needed"):
+    with pytest.raises(ValueError, match="Expected one source per row"):
         Dataset.from_arrays(X, [0, 1, 1], sources=np.eye(3))
     with pytest.raises(ValueError, match=r"got an array of shape \(3,\)"):
         Dataset.from_arrays(X[0], [0, 1, 1])

@@ -1,4 +1,4 @@
-"""Raw tables given to estimators of numbers."""
+"""Estimators that encode raw tables."""
 
 import json
 
@@ -63,14 +63,14 @@ def test_what_needs_an_encoder(X, raw):
     assert is_raw_table(X) is raw
 
 
-def test_gaps_need_none_where_they_may_stay():
+def test_missing_values_alone_need_no_encoder_if_kept():
     assert not is_raw_table(np.array([[1.0, np.nan]]), missing_values=False)
     assert is_raw_table(np.array([[None, "a"]], dtype=object), missing_values=False)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
 class TestTables:
-    def test_frames_with_words_dates_and_gaps_just_work(self, estimator, tmp_path):
+    def test_dataframes_with_all_kinds_and_missing_values(self, estimator, tmp_path):
         model = clone(estimator).fit(FRAME, Y)
         assert model.score(FRAME, Y) > 0.8
         assert model.n_features_in_ == 4
@@ -82,20 +82,20 @@ class TestTables:
         with pytest.raises(ValueError, match="feature names should match"):
             model.predict(FRAME[["job", "age", "since", "smokes"]])
 
-    def test_it_is_the_encoder_before_the_estimator(self, estimator):
+    def test_equals_a_pipeline_with_table_encoder(self, estimator):
         model = clone(estimator).fit(FRAME, Y)
         apart = make_pipeline(TableEncoder(random_state=0), clone(estimator)).fit(FRAME, Y)
         np.testing.assert_array_equal(model.predict_proba(FRAME), apart.predict_proba(FRAME))
         assert not hasattr(apart[-1], "encoder_")
 
-    def test_polars_objects_and_lists_are_the_same_table(self, estimator):
+    def test_polars_objects_and_lists_give_equal_results(self, estimator):
         frame = FRAME.drop(columns="since")
         expected = clone(estimator).fit(frame, Y).predict_proba(frame)
         objects = frame.to_numpy(object)
         for X in (pl.from_pandas(frame), objects, objects.tolist()):
             np.testing.assert_array_equal(clone(estimator).fit(X, Y).predict_proba(X), expected)
 
-    def test_numbers_take_no_encoder_and_a_refit_forgets_one(self, estimator):
+    def test_numeric_rows_need_no_encoder_and_refit_removes_it(self, estimator):
         X = FRAME[["age"]].fillna(40.0).to_numpy()
         X = np.column_stack([X, np.arange(N) % 7])
         model = clone(estimator).fit(FRAME, Y).fit(X, Y)
@@ -103,32 +103,32 @@ class TestTables:
         plain = clone(estimator).set_params(encode=None).fit(X, Y)
         np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 
-    def test_an_encoder_of_ones_own(self, estimator):
+    def test_custom_encoder(self, estimator):
         encoder = TableEncoder(kinds={"smokes": "categorical"}, min_frequency=5)
         model = clone(estimator).set_params(encode=encoder).fit(FRAME, Y)
         assert model.encoder_.min_frequency == 5
         assert not hasattr(encoder, "kinds_")
 
     @pytest.mark.parametrize("encode", [None, False])
-    def test_without_an_encoder_gaps_are_refused(self, estimator, encode):
+    def test_missing_values_without_encoder_are_refused(self, estimator, encode):
         with pytest.raises(ValueError, match="contains NaN"):
             clone(estimator).set_params(encode=encode).fit(FRAME[["age"]], Y)
 
-    def test_a_target_is_needed(self, estimator):
+    def test_target_is_required(self, estimator):
         with pytest.raises(ValueError, match="requires y to be passed"):
             clone(estimator).fit(FRAME, None)
 
 
-def test_strata_tell_a_row_of_words():
+def test_strata_explain_a_raw_row():
     model = clone(ESTIMATORS[0]).fit(FRAME, Y)
-    told = model.explain_row(FRAME.iloc[[3]])
-    assert told["prediction"] == model.predict(FRAME.iloc[[3]])[0]
+    explained = model.explain_row(FRAME.iloc[[3]])
+    assert explained["prediction"] == model.predict(FRAME.iloc[[3]])[0]
     objects = clone(ESTIMATORS[0]).fit(FRAME.to_numpy(object), Y)
     again = objects.explain_row(FRAME.to_numpy(object)[3].tolist())
-    np.testing.assert_array_equal(again["scores"], told["scores"])
+    np.testing.assert_array_equal(again["scores"], explained["scores"])
 
 
-def test_pictures_take_the_table():
+def test_displays_accept_the_raw_table():
     model = clone(ESTIMATORS[0]).fit(FRAME, Y)
     display = StrataDisplay.from_estimator(model, FRAME)
     by_hand = StrataDisplay.from_estimator(model.stratifier_, model.encoder_.transform(FRAME))
@@ -138,17 +138,17 @@ def test_pictures_take_the_table():
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.from_pandas])
-def test_a_row_of_a_frame_is_explained_in_the_tables_own_columns(estimator, make):
+def test_explanation_uses_raw_columns(estimator, make):
     model = clone(estimator).fit(make(FRAME), Y)
     facts = explain_model(model, make(FRAME), Y, row=3)
-    told = json.loads(msgspec.json.encode(facts.document))
-    decision = told.get("decision") or told["row"]["decision"]
+    explained = json.loads(msgspec.json.encode(facts.document))
+    decision = explained.get("decision") or explained["row"]["decision"]
     fields = {each["column"]: each["value"] for each in decision["contributions"]}
     assert fields.keys() == set(FRAME.columns)
     assert fields["since"] == str(FRAME["since"][3].date())
 
 
-def test_an_estimator_is_shown_as_the_pipeline_that_it_is():
+def test_as_pipeline():
     model = clone(ESTIMATORS[1]).fit(FRAME, Y)
     shown = as_pipeline(make_pipeline("passthrough", model))[-1]
     assert [name for name, _ in shown.steps] == ["table", "model"]
@@ -157,7 +157,7 @@ def test_an_estimator_is_shown_as_the_pipeline_that_it_is():
     assert as_pipeline(LogisticRegression) is LogisticRegression
 
 
-def test_members_that_read_tables_get_them_as_they_are():
+def test_members_that_accept_raw_tables_get_them():
     model = StrataEnsembleClassifier(
         make_pipeline(make_column_transformer((StandardScaler(), ["smokes"])), BootstrapStrata(2)),
         BayesNetClassifier(), random_state=0,
@@ -168,8 +168,8 @@ def test_members_that_read_tables_get_them_as_they_are():
     assert forced.fit(FRAME, Y).encoder_.n_features_in_ == 4
 
 
-class Keeper(EncodeMixin, ClassifierMixin, BaseEstimator):
-    """A classifier that knows what to do with NaN."""
+class NanClassifier(EncodeMixin, ClassifierMixin, BaseEstimator):
+    """A classifier that handles NaN."""
 
     _keeps_missing = True
 
@@ -181,14 +181,14 @@ class Keeper(EncodeMixin, ClassifierMixin, BaseEstimator):
         return self
 
 
-def test_gaps_stay_where_they_may():
-    model = Keeper().fit(FRAME, Y)
+def test_missing_values_are_kept():
+    model = NanClassifier().fit(FRAME, Y)
     np.testing.assert_array_equal(model.rows_[:, 0], FRAME["age"])
     assert "age missing" not in model.encoder_.get_feature_names_out()
-    assert not hasattr(Keeper().fit(FRAME[["age"]].to_numpy(), Y), "encoder_")
+    assert not hasattr(NanClassifier().fit(FRAME[["age"]].to_numpy(), Y), "encoder_")
 
 
-def test_a_pipeline_by_hand_needs_no_encoder():
+def test_column_transformer_as_encoder():
     by_hand = make_column_transformer((OneHotEncoder(), ["smokes"]))
     model = StrataEnsembleClassifier(
         BootstrapStrata(2), LogisticRegression(), encode=by_hand, random_state=0
@@ -200,7 +200,7 @@ def test_a_pipeline_by_hand_needs_no_encoder():
     EnsemblageRegressor(["ridge", "svr"], random_state=0), JointSubspaceRegressor(random_state=0),
     InnerTreeRegressor(random_state=0),
 ])  # fmt: skip
-def test_rows_without_weight_teach_nothing(model):
+def test_rows_of_zero_weight_are_ignored(model):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({
         "size": rng.normal(size=120), "colour": rng.choice(["red", "green"], size=120),

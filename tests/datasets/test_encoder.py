@@ -15,14 +15,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ensemblage._core import deal_folds
 from ensemblage.datasets import Column, TableEncoder, feature_categories
-from ensemblage.datasets._encoder import feature_codes, means_of_other_folds, one_hot, split_rare
+from ensemblage.datasets._encoder import cross_fitted_means, feature_codes, one_hot, split_rare
 from ensemblage.persistence import load, save
 
 JOBS = Column("job", values=["b", "a", None, "a", "c", "a", "b"])
 RNG = np.random.default_rng(0)
 CODES = RNG.integers(12, size=(90, 2)).astype(np.int32)
 TARGETS = {
-    "numbers": RNG.normal(size=90),
+    "regression": RNG.normal(size=90),
     "two classes": RNG.choice(["no", "yes"], size=90),
     "three classes": RNG.choice([3, 7, 9], size=90),
     "a rare class": np.where(np.arange(90) < 2, "rare", RNG.choice(["a", "b"], size=90)),
@@ -44,7 +44,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-def test_all_categories_have_a_feature_and_missing_is_one():
+def test_missing_is_a_category():
     assert split_rare(JOBS, None, None) == (["a", "b", "c", "missing"], [])
 
 
@@ -52,10 +52,10 @@ def test_all_categories_have_a_feature_and_missing_is_one():
     ("min_frequency", "max_categories", "expected"),
     [(2, None, ["a", "b"]), (0.3, None, ["a"]), (None, 2, ["a"]), (None, 3, ["a", "b"])],
 )
-def test_rare_categories_are_put_together(min_frequency, max_categories, expected):
-    own, rare = split_rare(JOBS, min_frequency, max_categories)
-    assert own == expected
-    assert sorted(own + rare) == ["a", "b", "c", "missing"]
+def test_rare_categories_are_grouped(min_frequency, max_categories, expected):
+    frequent, rare = split_rare(JOBS, min_frequency, max_categories)
+    assert frequent == expected
+    assert sorted(frequent + rare) == ["a", "b", "c", "missing"]
 
 
 def test_unseen_categories_and_missing_values_by_hand():
@@ -70,7 +70,7 @@ def test_unseen_categories_and_missing_values_by_hand():
     st.none() | st.integers(1, 3),
     st.none() | st.integers(2, 4),
 )
-def test_every_training_row_has_a_single_one(values, min_frequency, max_categories):
+def test_one_hot_rows_sum_to_one(values, min_frequency, max_categories):
     column = Column("x", values=values)
     out = one_hot(column, *split_rare(column, min_frequency, max_categories))
     assert (out.sum(axis=1) == 1).all()
@@ -81,30 +81,30 @@ def test_every_training_row_has_a_single_one(values, min_frequency, max_categori
 def crossed(y, n_folds=3):
     labels = np.unique(y, return_inverse=True)[1] if y.dtype != float else np.zeros(90, int)
     folds = deal_folds(labels, n_folds, np.random.default_rng(1))
-    return means_of_other_folds(TargetEncoder().fit(CODES, y), CODES, y, folds), folds
+    return cross_fitted_means(TargetEncoder().fit(CODES, y), CODES, y, folds), folds
 
 
-def test_by_hand():
+def test_cross_fitted_means_by_hand():
     codes, y = np.array([[0], [0], [1], [1]], dtype=np.int32), np.array([1.5, 3.5, 5.5, 5.5])
     folds = [(np.array([0, 2]), np.array([1, 3])), (np.array([1, 3]), np.array([0, 2]))]
-    found = means_of_other_folds(TargetEncoder().fit(codes, y), codes, y, folds)
-    # one row each, without any spread of its own: its value is the mean
+    found = cross_fitted_means(TargetEncoder().fit(codes, y), codes, y, folds)
+    # one row per category in each fold: its value is the mean
     np.testing.assert_array_equal(found, [[3.5], [1.5], [5.5], [5.5]])
 
 
 @pytest.mark.parametrize("y", TARGETS.values(), ids=TARGETS)
 @pytest.mark.usefixtures("callbacks")  # as new as folds are
-def test_equals_scikit_learns_bit_for_bit(y):
+def test_cross_fitted_means_equal_scikit_learn(y):
     found, folds = crossed(y)
     np.testing.assert_array_equal(found, TargetEncoder(cv=folds).fit_transform(CODES, y))
 
 
 @pytest.mark.parametrize("y", TARGETS.values(), ids=TARGETS)
-def test_a_rows_own_value_has_no_part_in_its_mean(y):
+def test_own_target_is_not_in_the_mean(y):
     found, folds = crossed(y)
     other = y.copy()
     other[folds[0].test] = y[folds[0].test][::-1]
-    again = means_of_other_folds(TargetEncoder().fit(CODES, other), CODES, other, folds)
+    again = cross_fitted_means(TargetEncoder().fit(CODES, other), CODES, other, folds)
     np.testing.assert_array_equal(again[folds[0].test], found[folds[0].test])
     assert (again != found).any()
 
@@ -136,20 +136,20 @@ def test_every_kind_of_column_by_hand():
     assert encoder.feature_columns_.tolist() == [0, 1, 0, 1, 2, 2, 2, 3, 3]
 
 
-def test_numbers_and_marks_of_gaps_are_standardised():
+def test_numeric_features_and_missing_indicators_are_standardised():
     out = TableEncoder().fit_transform(FRAME)
     np.testing.assert_allclose(out[:, :4].mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(out[:, :4].std(axis=0), 1)
 
 
-def test_unseen_categories_are_zeros_and_new_gaps_medians():
+def test_unseen_categories_are_zeros_and_missing_values_medians():
     X = np.array([[1.0, "a"], [2.0, "b"], [9.0, "a"]], dtype=object)
     encoder = TableEncoder(scale=False).fit(X)
     new = np.array([[None, "z"], [np.nan, None]], dtype=object)
     assert encoder.transform(new).tolist() == [[2.0, 0.0, 0.0]] * 2
 
 
-def test_gaps_can_stay():
+def test_missing_values_can_be_kept():
     X = FRAME[["age", "job", "nothing"]]
     encoder = TableEncoder(missing_values="keep", scale=False)
     out = encoder.fit_transform(X)
@@ -159,7 +159,7 @@ def test_gaps_can_stay():
     np.testing.assert_allclose([np.nanmean(scaled), np.nanstd(scaled)], [0, 1], atol=1e-12)
 
 
-def test_where_nothing_varies_all_stays():
+def test_constant_features_are_kept_if_all_are_constant():
     out = TableEncoder().fit_transform(np.array([[1.0, "a"], [1.0, "a"]], dtype=object))
     assert out.tolist() == [[0.0, 1.0]] * 2
 
@@ -173,13 +173,13 @@ def test_pandas_polars_arrow_and_objects_give_the_same_bits():
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames_out(library):
+def test_set_output(library):
     out = TableEncoder().set_output(transform=library).fit_transform(FRAME)
     assert type(out).__module__.startswith(library)
     assert list(out.columns) == NAMES
 
 
-def test_kinds_and_categories_overrule_types():
+def test_kinds_and_categories_override_dtypes():
     X = pd.DataFrame({"grade": [1, 2, 10, 2], "when": ["2024-01-02", "1970-01-02", None, None],
                       "size": ["1.5", "2", None, "4"]})  # fmt: skip
     encoder = TableEncoder(
@@ -199,26 +199,29 @@ def test_kinds_and_categories_overrule_types():
     [
         (
             {"kinds": {"ages": "categorical"}},
-            r"`kinds` names 'ages', which is no column. Did you mean 'ag",
+            r"`kinds` contains 'ages', which is not a column. Did you mean 'ag",
         ),
-        ({"kinds": ["categorical"]}, "`kinds` has 1 entry, but there are 6 columns"),
+        ({"kinds": ["categorical"]}, "`kinds` has 1 entry, but `X` has 6 columns"),
         (
             {"kinds": {"age": "name"}},
-            "`kinds` holds 'name'; 'numeric', 'categorical', 'date'",
+            "`kinds` contains 'name'; expected one of 'numeric', 'categorical'",
         ),
-        ({"kinds": {"job": "numeric"}}, "Column 'job' is to hold numbers, and holds other values"),
-        ({"kinds": {"job": "date"}}, "Column 'job' is to hold dates, and holds other values"),
-        ({"categories": {"job": ["cook"]}}, "'job' holds 'smith', which is not among its `categ"),
+        ({"kinds": {"job": "numeric"}}, "Column 'job' cannot be converted to numbers"),
+        ({"kinds": {"job": "date"}}, "Column 'job' cannot be converted to dates"),
+        (
+            {"categories": {"job": ["cook"]}},
+            "'job' contains 'smith', which is not one of its `categ",
+        ),
     ],
 )
-def test_what_cannot_be_is_refused(parameters, message):
+def test_invalid_parameters_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         TableEncoder(**parameters).fit(FRAME)
 
 
-def test_words_where_numbers_were_are_refused():
+def test_text_in_a_numeric_column_is_refused():
     encoder = TableEncoder().fit(FRAME[["age"]])
-    with pytest.raises(ValueError, match="Column 'age' is to hold numbers, and holds other values"):
+    with pytest.raises(ValueError, match="Column 'age' cannot be converted to numbers"):
         encoder.transform(pd.DataFrame({"age": ["old"]}))
     assert encoder.transform(pd.DataFrame({"age": [None]}, dtype=object)).shape == (1, 2)
 
@@ -231,22 +234,22 @@ def cities(n_rows=600, n_cities=150, seed=0):
     return pd.DataFrame({"city": [f"city {c}" for c in city], "size": rng.normal(size=n_rows)}), y
 
 
-def test_many_categories_become_means_of_the_target_in_other_folds():
+def test_high_cardinality_columns_are_target_encoded():
     X, y = cities()
     encoder = TableEncoder(random_state=0, scale=False)
     crossed = encoder.fit_transform(X, y)
     assert encoder.get_feature_names_out().tolist() == ["size", "city: share of yes"]
     own = encoder.transform(X)
     np.testing.assert_array_equal(crossed[:, 0], own[:, 0])
-    said = y == "yes"
-    # a row's own label is in its mean only if no fold kept it out
-    assert np.corrcoef(own[:, 1], said)[0, 1] > np.corrcoef(crossed[:, 1], said)[0, 1] + 0.1
+    is_yes = y == "yes"
+    # without cross fitting, a row's own label is in its mean
+    assert np.corrcoef(own[:, 1], is_yes)[0, 1] > np.corrcoef(crossed[:, 1], is_yes)[0, 1] + 0.1
     unseen = encoder.transform(pd.DataFrame({"city": ["elsewhere"], "size": [0.0]}))
-    assert unseen[0, 1] == pytest.approx(said.mean())
+    assert unseen[0, 1] == pytest.approx(is_yes.mean())
     np.testing.assert_array_equal(clone(encoder).fit(X, y).transform(X), own)
 
 
-def test_noise_of_many_categories_teaches_nothing():
+def test_random_high_cardinality_column_does_not_leak():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"code": [f"c{i}" for i in rng.integers(400, size=800)]})
     y = rng.integers(2, size=800)
@@ -255,7 +258,7 @@ def test_noise_of_many_categories_teaches_nothing():
     assert model.fit(X, y).score(X, y) < 0.85
 
 
-def test_means_for_many_classes_and_for_numbers():
+def test_target_encoding_of_several_classes_and_of_regression():
     X, y = cities()
     three = np.where(X["size"] > 1, "big", y)
     encoder = TableEncoder(random_state=0).fit(X, three)
@@ -265,7 +268,7 @@ def test_means_for_many_classes_and_for_numbers():
     assert measured.get_feature_names_out()[1] == "city: mean of the target"
 
 
-def test_without_a_target_the_rarest_are_put_together():
+def test_rare_categories_are_grouped_without_target():
     X, y = cities()
     for encoder, target in ((TableEncoder(), None), (TableEncoder(high_cardinality="rare"), y)):
         out = encoder.fit_transform(X, target)
@@ -273,7 +276,7 @@ def test_without_a_target_the_rarest_are_put_together():
         assert encoder.get_feature_names_out()[-1] == "city = other"
 
 
-def test_a_saved_encoder_is_the_same(tmp_path):
+def test_saved_encoder_is_equal(tmp_path):
     X, y = cities()
     X["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(X)), unit="h")
     encoder = TableEncoder(random_state=0).fit(X, y)
@@ -291,7 +294,7 @@ def test_a_saved_encoder_is_the_same(tmp_path):
         ("kinds_", ["numeric"]),
     ],
 )
-def test_a_forged_encoder_is_refused(tmp_path, attribute, forged):
+def test_forged_encoder_is_refused(tmp_path, attribute, forged):
     encoder = TableEncoder(random_state=0).fit(*cities())
     setattr(encoder, attribute, forged)
     save(encoder, tmp_path / "e.skops")
@@ -299,7 +302,7 @@ def test_a_forged_encoder_is_refused(tmp_path, attribute, forged):
         load(tmp_path / "e.skops")
 
 
-def test_a_large_table_takes_no_second():
+def test_large_table_is_fast():
     rng = np.random.default_rng(0)
     X = np.empty((50_000, 30), dtype=object)
     X[:, :15] = rng.normal(size=(50_000, 15))
@@ -311,11 +314,11 @@ def test_a_large_table_takes_no_second():
     assert time.process_time() - start < 2.0
 
 
-def test_features_of_zeros_and_ones_tell_their_category():
+def test_feature_categories():
     encoder = TableEncoder(scale=False).fit(FRAME)
     names = encoder.get_feature_names_out().tolist()
-    told = dict(zip(names, feature_categories(encoder), strict=True))
-    assert told["age"] is told["age missing"] is None
-    assert (told["job = cook"], told["job = missing"], told["smokes = True"]) == (
+    categories = dict(zip(names, feature_categories(encoder), strict=True))
+    assert categories["age"] is categories["age missing"] is None
+    assert (categories["job = cook"], categories["job = missing"], categories["smokes = True"]) == (
         "cook", "missing", "True",
     )  # fmt: skip

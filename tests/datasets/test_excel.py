@@ -25,7 +25,7 @@ def workbook(path, *rows, merge=None, sheets=()):
     return path
 
 
-def test_values_of_all_kinds(tmp_path):
+def test_all_kinds_of_values(tmp_path):
     path = workbook(
         tmp_path / "a.xlsx",
         ["size", "when", "seen", "ok", "job", "007"],
@@ -49,19 +49,19 @@ def test_values_of_all_kinds(tmp_path):
     assert table.column("007").tolist() == [1.0, 12345678901.0, 3.0]
 
 
-def test_a_title_and_empty_rows_are_left_out(tmp_path):
+def test_title_and_empty_rows_are_skipped(tmp_path):
     rows = (["Our study"], [], ["a", "b", "c"], [1, 2, "x"], [], [3, 4, "y"])
     table = read_table(workbook(tmp_path / "a.xlsx", *rows, merge="A1:C1"))
     assert table.names == ("a", "b", "c")
     assert table.n_rows == 2
-    assert table.notes == ("1 line above the table left out, such as 'Our study'.",)
+    assert table.notes == ("Skipped 1 line above the table, such as 'Our study'.",)
 
 
 def test_sheets_are_chosen_by_name_or_number(tmp_path):
     path = workbook(tmp_path / "a.xlsx", ["a", "b"], [1, 2], sheets=["Two", "Three"])
     first = read_table(path)
     assert first.names == ("a", "b")
-    assert "others are to be named by `sheet`: Two, Three" in first.notes[0]
+    assert "for another one, set `sheet`: Two, Three" in first.notes[0]
     assert read_table(path, options=ReadOptions(sheet="Three")).names == ("Three", "x")
     assert read_table(path, options=ReadOptions(sheet="2")).names == ("Two", "x")
     with pytest.raises(
@@ -73,20 +73,20 @@ def test_sheets_are_chosen_by_name_or_number(tmp_path):
 def test_merged_cells_are_refused(tmp_path):
     rows = (["size", None, "class"], ["before", "after", None], [1, 2, "x"], [3, 4, "y"])
     path = workbook(tmp_path / "a.xlsx", *rows, merge="A1:B1")
-    with pytest.raises(ValueError, match=r"In a\.xlsx: Cell A1 of the sheet 'Sheet' is merged"):
+    with pytest.raises(ValueError, match=r"In a\.xlsx: Cell A1 of sheet 'Sheet' is merged"):
         read_table(path)
 
 
-def test_what_is_no_spreadsheet_is_refused(tmp_path):
+def test_other_files_are_refused(tmp_path):
     path = tmp_path / "a.xlsx"
     whole = workbook(tmp_path / "b.xlsx", ["a"], [1]).read_bytes()
     for data in (b"no", whole[:400], b""):
         path.write_bytes(data)
-        with pytest.raises(ValueError, match=r"a\.xlsx is no spreadsheet that can be read"):
+        with pytest.raises(ValueError, match=r"a\.xlsx is not a spreadsheet, or it is damaged"):
             read_table(path)
 
 
-def test_an_archive_made_to_fill_the_memory_is_refused(tmp_path):
+def test_zip_bomb_is_refused(tmp_path):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/workbook.xml", bytes(70 * 2**20))
@@ -95,7 +95,7 @@ def test_an_archive_made_to_fill_the_memory_is_refused(tmp_path):
         read_table(tmp_path / "a.xlsx")
 
 
-def test_without_the_extra_it_is_named(tmp_path, monkeypatch):
+def test_missing_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     remedy = r'Reading a spreadsheet needs python_calamine, .*"ensemblage\[excel\]"\. Or save'
     with pytest.raises(ImportError, match=remedy):

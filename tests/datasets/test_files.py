@@ -10,7 +10,7 @@ from ensemblage.datasets import (
     naming_file,
     read_table,
 )
-from ensemblage.datasets._files import called
+from ensemblage.datasets._files import display_name
 
 
 def write(folder, name, content):
@@ -45,7 +45,7 @@ def test_suffixes_and_encodings(tmp_path, name, content):
     assert table.to_array().tolist() == [[1.0, 2.0]]
 
 
-def test_places_that_are_no_file(tmp_path):
+def test_invalid_paths(tmp_path):
     write(tmp_path, "data.csv", "x\n1\n")
     with pytest.raises(ValueError, match=r"There is no file .*dta\.csv\. Did you mean 'data\.csv'"):
         read_table(tmp_path / "dta.csv")
@@ -53,7 +53,9 @@ def test_places_that_are_no_file(tmp_path):
         read_table(tmp_path / "nowhere" / "a.csv")
     with pytest.raises(ValueError, match="is a folder"):
         read_table(tmp_path)
-    with pytest.raises(ValueError, match=r"a\.json is of no known format: .* end in \.csv"):
+    with pytest.raises(
+        ValueError, match=r"a\.json has an unknown format: expected the suffix \.csv"
+    ):
         read_table(write(tmp_path, "a.json", "{}"))
 
 
@@ -64,10 +66,10 @@ def test_standard_input(monkeypatch):
     assert table.names == ("x", "y")
 
 
-def test_an_error_names_its_file_once():
+def test_errors_name_the_file_once():
     message = r"^In a\.csv: no target$"
     with pytest.raises(TargetNotGivenError, match=message), naming_file("folder/a.csv"):
         raise TargetNotGivenError("no target")
     with pytest.raises(ValueError, match=r"^a\.csv is empty$"), naming_file("a.csv"):
         raise ValueError("a.csv is empty")
-    assert called("-") == "standard input"
+    assert display_name("-") == "standard input"

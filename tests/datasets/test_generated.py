@@ -40,7 +40,7 @@ def test_classes_follow_the_relevant_features():
         "band": lambda Z: (np.abs(Z) < 0.67449).sum(axis=1) >= 2,
     }
     for kind, rule in rules.items():
-        X, y, relevant = make_hidden_features(kind, 500, flips=0.0, random_state=1)
+        X, y, relevant = make_hidden_features(kind, 500, flip_y=0.0, random_state=1)
         np.testing.assert_array_equal(rule(X[:, relevant]), y)
 
 
@@ -48,23 +48,23 @@ def test_proxies_and_copies_are_correlated():
     X, _, relevant = make_hidden_features("proxies", 5000, random_state=0)
     close = np.abs(np.corrcoef(X.T)[relevant])
     assert ((close > 0.87) & (close < 0.93)).sum() == 6
-    X, y, relevant = make_hidden_features("copies", 5000, flips=0.0, random_state=0)
+    X, y, relevant = make_hidden_features("copies", 5000, flip_y=0.0, random_state=0)
     assert np.corrcoef(X[:, relevant].T).min() > 0.99
     assert ((X[:, relevant].mean(axis=1) > 0) == y).mean() > 0.98
 
 
-def test_a_share_of_the_labels_is_flipped():
-    clean_X, clean_y, _ = make_hidden_features("xor", 5000, flips=0.0, random_state=3)
-    X, y, _ = make_hidden_features("xor", 5000, flips=0.2, random_state=3)
+def test_fraction_of_flipped_labels():
+    clean_X, clean_y, _ = make_hidden_features("xor", 5000, flip_y=0.0, random_state=3)
+    X, y, _ = make_hidden_features("xor", 5000, flip_y=0.2, random_state=3)
     np.testing.assert_array_equal(X, clean_X)
     assert (y != clean_y).mean() == pytest.approx(0.2, abs=0.02)
 
 
 @pytest.mark.parametrize(("options", "message"), [
     ({"kind": "ring"}, "kind='ring'; expected one of 'linear'"),
-    ({"n_features": 8}, "n_features=8; expected a whole number of at least 9"),
+    ({"n_features": 8}, "n_features=8; expected an integer of at least 9"),
     ({"n_samples": 0}, "n_samples=0"),
-    ({"flips": 1.5}, "flips=1.5; expected a share from 0 to 1"),
+    ({"flip_y": 1.5}, "flip_y=1.5; expected a fraction from 0 to 1"),
 ])  # fmt: skip
 def test_wrong_parameters(options, message):
     with pytest.raises(ValueError, match=message):
@@ -95,12 +95,12 @@ def test_order_and_seed():
 
 
 @pytest.mark.parametrize("options", [{"n_samples_per_class": 0}, {"n_dummies": -1}])
-def test_wrong_numbers(options):
-    with pytest.raises(ValueError, match="expected a whole number"):
+def test_wrong_sizes(options):
+    with pytest.raises(ValueError, match="expected an integer"):
         make_quarter_circle(**options)
 
 
-def test_each_source_has_its_own_rule():
+def test_each_source_has_its_own_coefficients():
     X, y, sources = make_regression(3, 900, 5, random_state=0, return_sources=True)
     assert (X.shape, y.shape, np.bincount(sources).tolist()) == ((900, 5), (900,), [300] * 3)
     rules = [LinearRegression().fit(X[sources == s], y[sources == s]) for s in range(3)]
@@ -108,7 +108,7 @@ def test_each_source_has_its_own_rule():
     assert LinearRegression().fit(X, y).score(X, y) < 0.8
 
 
-def test_without_noise_and_with_one_rule_numbers_are_exact():
+def test_regression_without_noise_is_linear():
     X, y, sources = make_regression(
         2, 100, 4, separation=0.0, agreement=1.0, level=0.0, noise=0.0, random_state=0,
         return_sources=True,
@@ -119,20 +119,20 @@ def test_without_noise_and_with_one_rule_numbers_are_exact():
     assert set(sources) == {0, 1}
 
 
-def test_numbers_stand_source_by_source_unless_shuffled():
+def test_regression_rows_are_ordered_by_source_unless_shuffled():
     _, _, sources = make_regression(2, [3, 2], shuffle=False, random_state=0, return_sources=True)
     assert sources.tolist() == [0, 0, 0, 1, 1]
 
 
 def test_wrong_parameters_are_refused():
-    with pytest.raises(ValueError, match="one whole number per source"):
+    with pytest.raises(ValueError, match="one integer per source"):
         make_regression(3, [1, 2])
     with pytest.raises(ValueError, match="level"):
         make_regression(level=-1.0)
 
 
 def halves_error(X, y):
-    """Error of a tuned linear model that learns one half of the rows and is asked the other."""
+    """Test error of a tuned linear model, fitted on one half of the rows."""
     half = len(y) // 2
     model = GridSearchCV(LogisticRegression(max_iter=1000), {"C": [0.01, 0.1, 1.0, 10.0]}, cv=3)
     return 1 - model.fit(X[:half], y[:half]).score(X[half:], y[half:])
@@ -145,13 +145,13 @@ def per_source_error(X, y, sources):
 
 
 @pytest.mark.parametrize("n_sources", [4, 8])
-def test_one_linear_model_fits_nobody(n_sources):
+def test_single_linear_model_does_not_fit(n_sources):
     X, y, sources = make_multi_source(n_sources, 3000, random_state=0, return_sources=True)
     assert halves_error(X, y) > 0.3
     assert per_source_error(X, y, sources) < 0.1
 
 
-def test_with_full_agreement_at_one_place_one_linear_model_fits_all():
+def test_single_linear_model_fits_with_full_agreement():
     X, y = make_multi_source(4, 1000, separation=0, agreement=1, noise=0, random_state=0)
     assert halves_error(X, y) < 0.05
 
@@ -191,20 +191,20 @@ def test_shapes_and_ranges(n_sources, n_samples, n_features, n_classes):
     assert counts.max() - counts.min() <= 1
 
 
-def test_rows_per_source_as_given_and_in_order_unless_shuffled():
+def test_given_rows_per_source_in_order_unless_shuffled():
     _, _, sources = make_multi_source(
         3, [5, 0, 2], shuffle=False, random_state=0, return_sources=True
     )
     assert sources.tolist() == [0] * 5 + [2] * 2
 
 
-def test_without_noise_a_sources_rule_is_exactly_linear():
+def test_source_without_noise_is_linearly_separable():
     X, y, sources = make_multi_source(2, 400, 3, noise=0, random_state=1, return_sources=True)
     own = sources == 0
     assert LogisticRegression(C=1e6, max_iter=5000).fit(X[own], y[own]).score(X[own], y[own]) == 1
 
 
-def test_a_noisier_source_is_harder():
+def test_noisier_source_has_larger_error():
     X, y, sources = make_multi_source(
         2, 4000, noise=[0.0, 2.0], random_state=0, return_sources=True
     )
@@ -216,13 +216,13 @@ def test_a_noisier_source_is_harder():
     ("options", "match"),
     [
         ({"n_sources": 0}, "n_sources"),
-        ({"n_samples": [10, 10]}, "n_samples=.* one whole number per source; n_sources=4"),
+        ({"n_samples": [10, 10]}, "n_samples=.* one integer per source with n_sources=4"),
         ({"n_samples": [10, 10, 10, -1]}, "n_samples="),
-        ({"noise": [0.1]}, "noise=.* per source; n_sources=4"),
+        ({"noise": [0.1]}, "noise=.* per source with n_sources=4"),
         ({"noise": [0.1, 0.1, np.nan, 0.1]}, "noise="),
         ({"agreement": 1.5}, "agreement"),
     ],
 )
-def test_bad_input_is_named(options, match):
+def test_invalid_parameters_are_named(options, match):
     with pytest.raises(ValueError, match=match):
         make_multi_source(**options)

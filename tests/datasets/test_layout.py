@@ -6,8 +6,8 @@ from ensemblage.datasets import ReadOptions
 from ensemblage.datasets._options import Request
 from ensemblage.datasets._text import (
     distinct_names,
+    find_layout,
     is_number_like,
-    lay_out,
     looks_like_data,
 )
 
@@ -27,7 +27,7 @@ def data(first, *rows):
         ([["1", "2"], ["3", "4"], ["5", "6"]], True),
         # one value beyond all others does not make a header
         ([["90", "5", "1"], ["1", "2", "3"], ["3", "1", "2"], ["2", "3", "1"]], True),
-        # names that are numbers: years, numbers of columns, numbers beyond what is below
+        # numeric names: years, column numbers, numbers outside the range of the column
         ([["land", "2001", "2002", "2003"], ["a", "2001", "1", "2"], ["b", "4", "5", "6"]], False),
         (
             [["land", "1990", "2000", "2015"], ["a", "1000", "1", "2000"], ["b", "4", "3000", "6"]],
@@ -39,23 +39,23 @@ def data(first, *rows):
         ([["name", "1"], ["a", "1"], ["b", "2"]], False),
     ],
 )
-def test_a_header_is_unlike_what_is_below(rows, expected):
+def test_header_differs_from_the_rows_below(rows, expected):
     assert data(*rows) is expected
 
 
-def test_one_row_is_data_if_it_is_all_numbers():
+def test_single_row_is_data_if_all_values_are_numbers():
     assert looks_like_data(["1", "2"], [])
     assert not looks_like_data(["1", "x"], [])
 
 
-def test_numbers_of_any_country():
+def test_numbers_of_all_locales():
     assert all(map(is_number_like, ["1", "-1.5e3", "1.234,5", "1 234", "12 %", "$5", ".5"]))
     assert not any(map(is_number_like, ["", "x", "1x", "-", "2020-01-01", "%"]))
 
 
-def laid_out(text, **request):
+def layout_of(text, **request):
     lines = [(line.split(","), i) for i, line in enumerate(text.split("/"), 1)]
-    return lay_out(lines, Request("a.csv", **request))
+    return find_layout(lines, Request("a.csv", **request))
 
 
 @pytest.mark.parametrize(
@@ -69,55 +69,55 @@ def laid_out(text, **request):
         ("# a, b,c/1,2,x/3,4,x/1,4,y", ["a", "b", "c"], None),
         ("#a,b,c/u,v,x/w,z,y", ["a", "b", "c"], None),
         ("# by me, and,you/a,b,c/1,2,x/3,4,y", ["a", "b", "c"], "1 line above"),
-        ("a,b,c/kg,cm,/1,2,x/3,4,y", ["a", "b", "c"], r"units \(kg, cm\); it is left out"),
+        ("a,b,c/kg,cm,/1,2,x/3,4,y", ["a", "b", "c"], r"Skipped the row .* units \(kg, cm\)"),
         ("a,b,c/[kg],,/1,p,x/3,q,y", ["a", "b", "c"], r"units \(\[kg\]\)"),
-        ("a,b,c,/1,2,x,/3,4,y,", ["a", "b", "c"], "1 column without a name and without values"),
+        ("a,b,c,/1,2,x,/3,4,y,", ["a", "b", "c"], "Dropped 1 column without name and values"),
         ("a,b,c/1,2,x,/3,4,y", ["a", "b", "c"], None),
         ("a,b,c,/1,2,x/3,4,y", ["a", "b", "c"], None),
         ("b,c/1,2,x/3,4,y", ["row", "b", "c"], "one value more than the header"),
-        ("a,a,c/1,2,x/3,4,y", ["a", "a_2", "c"], "occur twice were numbered: 'a_2'"),
+        ("a,a,c/1,2,x/3,4,y", ["a", "a_2", "c"], "Duplicate column names were renamed: 'a_2'"),
         (",b,c/1,2,x/3,4,y", ["column_1", "b", "c"], None),
-        ("1,2,x/3,4,y/1,4,x", ["column_1", "column_2", "column_3"], "no header line; .* column_3"),
+        ("1,2,x/3,4,y/1,4,x", ["column_1", "column_2", "column_3"], "No header found; .* column_3"),
     ],
 )
-def test_the_table_is_found(text, names, note):
-    layout = laid_out(text)
+def test_layouts(text, names, note):
+    layout = layout_of(text)
     assert list(layout.texts) == names
     assert list(layout.texts.values())[-1][:2] in {("x", "y"), ("x", "x")}
     assert len(layout.notes) == (note is not None)
     assert note is None or re.search(note, layout.notes[0])
 
 
-def test_a_header_can_be_said_and_known():
-    assert list(laid_out("a,b/1,2", options=ReadOptions(header=False)).texts) == [
+def test_given_header_and_known_names():
+    assert list(layout_of("a,b/1,2", options=ReadOptions(header=False)).texts) == [
         "column_1",
         "column_2",
     ]
-    assert list(laid_out("1,2/3,4/5,6", options=ReadOptions(header=True)).texts) == ["1", "2"]
-    assert list(laid_out("1,2/3,4/5,6", kinds={"2": "numeric"}).texts) == ["1", "2"]
-    # a new row for a model that was trained without a header
+    assert list(layout_of("1,2/3,4/5,6", options=ReadOptions(header=True)).texts) == ["1", "2"]
+    assert list(layout_of("1,2/3,4/5,6", kinds={"2": "numeric"}).texts) == ["1", "2"]
+    # a new row for a model trained on a file without header
     unnamed = {"column_1": "numeric", "column_2": "categorical"}
-    assert list(laid_out("1,x", kinds=unnamed).texts) == ["column_1", "column_2"]
+    assert list(layout_of("1,x", kinds=unnamed).texts) == ["column_1", "column_2"]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b", "a.csv has a header line but no rows"),
+        ("a,b", "a.csv has a header but no rows"),
         ("a,b/1,2/3", "Line 3 of a.csv has 1 value, but the header has 2: every row"),
         ("a,b/1,2,3", "Line 2 of a.csv has 3 values"),
     ],
 )
-def test_rows_that_do_not_fit_are_refused_by_line(text, message):
+def test_rows_of_wrong_length_are_refused_by_line(text, message):
     with pytest.raises(ValueError, match=message):
-        laid_out(text)
+        layout_of(text)
 
 
-def test_no_rows_at_all():
+def test_empty_file():
     with pytest.raises(ValueError, match=r"a\.csv is empty"):
-        lay_out([], Request("a.csv"))
+        find_layout([], Request("a.csv"))
 
 
-def test_equal_names_are_numbered_around_those_that_are_taken():
+def test_duplicate_names_are_renamed():
     assert distinct_names(["x", "x", "x_2", "x", "y"]) == ["x", "x_3", "x_2", "x_4", "y"]
     assert distinct_names([f"n{i}" for i in range(3)]) == ["n0", "n1", "n2"]

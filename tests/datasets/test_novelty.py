@@ -1,4 +1,4 @@
-"""What a model has seen, and what in new rows it has not."""
+"""Unseen categories and rows outside the training range."""
 
 import numpy as np
 from hypothesis import given
@@ -21,13 +21,13 @@ def sentences(seen, X, names):
     return list(unseen.sentences())
 
 
-def test_what_is_seen():
+def test_training_ranges():
     seen = TrainingRanges.of(ROWS, KINDS)
     assert seen.categories == (None, ("cook", "smith"), None)
     limits, nothing, constant = seen.ranges
     assert (limits.low, limits.high, limits.centre) == (1.0, 3.0, 2.0)
     assert (nothing, constant) == (None, None)
-    # the outermost rows are one year from the middle, in scales of a year over 1.349
+    # the outermost rows are one year from the median, with a scale of 1 / 1.349 years
     assert seen.radius == 1.349
 
 
@@ -46,13 +46,11 @@ def test_far_rows_are_listed_with_their_column():
     # the range is 2: beyond it by half is below 0 or above 4
     new = np.array([[age, None, 5.0] for age in (0.0, 4.0, 4.01, np.nan, -9.0)], dtype=object)
     (sentence,) = sentences(TrainingRanges.of(ROWS, KINDS), new, NAMES)
-    assert (
-        "training data, most of all in column 'age': 2 of 5 rows (counted from 0: 2, 4)" in sentence
-    )
+    assert "training data, mostly in column 'age': 2 of 5 rows (indices from 0: 2, 4)" in sentence
 
 
-def test_rows_far_in_several_columns_at_once():
-    # one unit along one axis each: all ones are within every range, and three times as far out
+def test_rows_far_in_several_columns():
+    # unit vectors: a row of ones is within every range but three times as far from the medians
     X = np.vstack([np.eye(9), -np.eye(9)])
     seen = TrainingRanges.of(X, ["numeric"] * 9)
     assert far_rows(seen, np.ones((9, 1)))[0].tolist() == [0]
@@ -67,7 +65,7 @@ def test_training_rows_are_never_far(seed):
 
 
 def test_far_rows_are_far_from_each_training_row():
-    """Half a range in one column, or the radius in all: what the note claims."""
+    """By half a range in one column, or by the radius in all."""
     rng = np.random.default_rng(1)
     X, new = rng.normal(size=(60, 4)), rng.normal(scale=3, size=(200, 4))
     seen = TrainingRanges.of(X, ["numeric"] * 4)
@@ -82,8 +80,8 @@ def test_far_rows_are_far_from_each_training_row():
         assert by_column > 0.5 or by_distance > seen.radius
 
 
-def test_a_table_of_categories_alone_has_no_far_rows():
-    words = np.array([["a"], ["b"]], dtype=object)
-    seen = TrainingRanges.of(words, ["categorical"])
-    assert len(far_rows(seen, words.T)[0]) == 0
-    assert sentences(seen, words, ["w"]) == []
+def test_categorical_table_has_no_far_rows():
+    categories = np.array([["a"], ["b"]], dtype=object)
+    seen = TrainingRanges.of(categories, ["categorical"])
+    assert len(far_rows(seen, categories.T)[0]) == 0
+    assert sentences(seen, categories, ["w"]) == []

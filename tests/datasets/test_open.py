@@ -36,7 +36,7 @@ def test_catalogue_agrees_with_the_shared_manifest(shared):
     assert facts == PAPER_DATASETS
 
 
-def answers(port, data_id):
+def responses(port, data_id):
     features = [
         {"index": str(i), "name": n, "data_type": t, "is_target": y, "is_ignore": "false",
          "is_row_identifier": "false", "number_of_missing_values": "0"}
@@ -67,13 +67,13 @@ def point_to(monkeypatch, port):
 
 @pytest.fixture
 def openml(monkeypatch, tmp_path):
-    """A server that knows dataset 61; gives the list of paths that were asked for."""
-    asked = []
+    """A server with dataset 61; yields the list of requested paths."""
+    requested = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            asked.append(self.path)
-            known = answers(self.server.server_port, 61)
+            requested.append(self.path)
+            known = responses(self.server.server_port, 61)
             if self.path.endswith(".arff"):
                 body = ARFF
             elif self.path in known:
@@ -97,13 +97,13 @@ def openml(monkeypatch, tmp_path):
     point_to(monkeypatch, server.server_port)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "cache"))
     monkeypatch.delenv("ENSEMBLAGE_DATA", raising=False)
-    yield asked
+    yield requested
     server.shutdown()
     server.server_close()
     thread.join()
 
 
-def test_fetch_decodes_words_and_uses_the_cache(openml):
+def test_fetch_decodes_categories_and_uses_the_cache(openml):
     data = load_dataset("openml:61")
     assert data.kinds == ("numeric", "categorical")
     assert data.X[:, 1].tolist() == ["red", "green", None]
@@ -116,28 +116,28 @@ def test_fetch_decodes_words_and_uses_the_cache(openml):
     assert len(openml) == first
 
 
-def test_a_wrong_shape_is_refused(openml):
-    with pytest.raises(
-        ValueError, match="3 rows and 2 features for 'iris', but it is known to have 150"
-    ):
+def test_wrong_shape_is_refused(openml):
+    with pytest.raises(ValueError, match="3 rows and 2 features for 'iris', expected 150"):
         fetch_dataset("iris", 61, PAPER_DATASETS["iris"][1:])
     assert fetch_dataset("small", 61, (3, 2)).name == "small"
 
 
-def test_the_list_knows_what_was_fetched(openml, monkeypatch):
+def test_fetched_datasets_are_available(openml, monkeypatch):
     monkeypatch.setitem(PAPER_DATASETS, "small", (61, 3, 2))
-    before = {info.name: info.at_hand for info in list_datasets()}
+    before = {info.name: info.available for info in list_datasets()}
     load_dataset("small")
-    after = {info.name: info.at_hand for info in list_datasets()}
+    after = {info.name: info.available for info in list_datasets()}
     assert not before["small"]
     assert after["small"]
     assert not after["vehicle"]
 
 
-def test_an_unknown_number(openml):
+def test_unknown_openml_id(openml):
     with pytest.raises(ValueError, match="data_id 99 not found"):
         load_dataset("openml:99")
-    with pytest.raises(ValueError, match=r"OpenML answers 404 for dataset 98 \(openml:98\)"):
+    with pytest.raises(
+        ValueError, match=r"OpenML returned status 404 for dataset 98 \(openml:98\)"
+    ):
         load_dataset("openml:98")
 
 
@@ -161,22 +161,22 @@ def test_abalone_is_grouped_as_in_the_papers():
     assert labels.tolist() == ["young", "young", "mid", "mid", "old", "old"]
 
 
-def test_open_dataset_takes_names_and_files(tmp_path, table_file):
+def test_open_dataset_by_name_and_file(tmp_path, table_file):
     assert open_dataset("iris").name == "iris"
     data = open_dataset(str(table_file), "class")
     assert data.feature_names == ("age", "job", "pay")
     assert open_dataset(str(table_file), "class", drop=["job"]).feature_names == ("age", "pay")
-    with pytest.raises(ValueError, match=r"`target`\. The columns are: age, job, pay, class"):
+    with pytest.raises(ValueError, match=r"Set `target` .*The columns are: age, job, pay, class"):
         open_dataset(str(table_file))
-    with pytest.raises(ValueError, match="target of the dataset 'iris' is 'class', not 'x'"):
+    with pytest.raises(ValueError, match="target of the dataset 'iris' is 'class', got 'x'"):
         open_dataset("iris", "x")
-    with pytest.raises(ValueError, match="left out of a file only"):
+    with pytest.raises(ValueError, match="`drop` is supported for files only"):
         open_dataset("iris", drop=["class"])
     with pytest.raises(ValueError, match="There is no file"):
         open_dataset(str(tmp_path / "no.csv"))
 
 
-def test_a_folder_does_not_hide_a_dataset(tmp_path, monkeypatch):
+def test_folder_does_not_hide_a_dataset(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "iris").mkdir()
     (tmp_path / "things").mkdir()
@@ -208,10 +208,10 @@ def test_shared_folder_with_manifest(shared, monkeypatch):
     assert data.X.shape == (148, 18)
     assert data.kinds.count("numeric") == 3
     assert data.target == "class"
-    # One category of the class never occurs in some sets; declared order is kept.
+    # some categories of the class do not occur; the declared order is kept
     assert set(data.classes) <= set(data.categories["class"])
     listed = {info.name: info for info in list_datasets()}
-    assert listed["lymph"].at_hand
+    assert listed["lymph"].available
     assert listed["lymph"].origin == str(shared / "data")
 
 
@@ -222,7 +222,7 @@ def test_folder_without_manifest(tmp_path):
     assert next(i for i in list_datasets(tmp_path) if i.name == "mine").n_rows is None
 
 
-def test_folder_comes_before_the_bundled(tmp_path):
+def test_folder_comes_before_bundled_datasets(tmp_path):
     (tmp_path / "iris.csv").write_text("class,a\nx,1\ny,2\n", encoding="utf-8")
     assert load_dataset("iris", tmp_path).X.shape == (2, 1)
 
@@ -230,9 +230,9 @@ def test_folder_comes_before_the_bundled(tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("irs", r"no dataset 'irs' at hand\. Did you mean 'iris'\?"),
-        ("liver", r"not on OpenML: a folder must hold liver\.csv"),
-        ("openml:x", "openml: must be followed by a number, got 'x'"),
+        ("irs", r"no dataset 'irs'\. Did you mean 'iris'\?"),
+        ("liver", r"not on OpenML: put liver\.csv into `data_dir`"),
+        ("openml:x", "openml: must be followed by a dataset id, got 'x'"),
     ],
 )
 def test_unknown_names(name, message, monkeypatch):
@@ -241,7 +241,7 @@ def test_unknown_names(name, message, monkeypatch):
         load_dataset(name)
 
 
-def test_the_folder_asked_for_comes_before_the_environment(tmp_path, monkeypatch):
+def test_data_dir_comes_before_the_environment(tmp_path, monkeypatch):
     (tmp_path / "mine").mkdir()
     monkeypatch.setenv("ENSEMBLAGE_DATA", str(tmp_path))
     assert find_folder(tmp_path / "mine") == tmp_path / "mine"
@@ -250,7 +250,7 @@ def test_the_folder_asked_for_comes_before_the_environment(tmp_path, monkeypatch
     assert find_folder(None) is None
 
 
-def test_a_manifest_declares_kinds_and_categories(tmp_path):
+def test_manifest_declares_kinds_and_categories(tmp_path):
     (tmp_path / "a.csv").write_text("size,code,class\n1,1,x\n2,2,y\n", encoding="utf-8")
     text = '{"a": {"rows": 2, "categories": {"code": ["2", "1"]}, "numeric": ["size"], "by": 1}}'
     (tmp_path / "manifest.json").write_text(text, encoding="utf-8")
@@ -262,11 +262,11 @@ def test_a_manifest_declares_kinds_and_categories(tmp_path):
     assert data.target == "class"
 
 
-def test_bad_folder_and_bad_manifest(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match=r"`data_dir` names .* not a folder"):
+def test_invalid_folder_and_manifest(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=r"`data_dir` is .* not a folder"):
         load_dataset("iris", tmp_path / "no")
     monkeypatch.setenv("ENSEMBLAGE_DATA", str(tmp_path / "no"))
-    with pytest.raises(ValueError, match=r"ENSEMBLAGE_DATA names .* not a folder"):
+    with pytest.raises(ValueError, match=r"ENSEMBLAGE_DATA is .* not a folder"):
         load_dataset("iris")
     (tmp_path / "a.csv").write_text("x,y\n1,2\n2,3\n", encoding="utf-8")
     for text, message in (("{", "not valid JSON"), ("[]", "one object per dataset")):
@@ -275,6 +275,6 @@ def test_bad_folder_and_bad_manifest(tmp_path, monkeypatch):
             load_dataset("a", tmp_path)
 
 
-def test_a_name_that_no_file_can_have_is_one_sentence():
+def test_too_long_name_has_one_sentence():
     with pytest.raises(ValueError, match="i9999"):
         open_dataset("i" + "9" * 400)

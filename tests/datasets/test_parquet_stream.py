@@ -11,7 +11,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 
 @pytest.fixture
 def stored(tmp_path):
-    """Numbers with gaps, words, dictionaries and dates; a row group has three rows, or none."""
+    """Numeric, string, dictionary and date columns with missing values, in uneven row groups."""
     path = tmp_path / "rows.parquet"
     columns = {
         "x": pa.array([1.5, None, 3, 4, 5, 6, 7, 8]),
@@ -28,7 +28,7 @@ def stored(tmp_path):
     return path
 
 
-def test_blocks_hold_what_the_whole_holds(stored):
+def test_blocks_equal_the_whole_table(stored):
     whole, found = read_table(stored), open_table(stored, block_rows=2)
     assert (found.in_blocks, found.n_rows, found.notes) == (True, 8, ())
     tables = [*found.read()]
@@ -37,7 +37,7 @@ def test_blocks_hold_what_the_whole_holds(stored):
         np.testing.assert_array_equal(np.concatenate([t.columns[j] for t in tables]), column)
 
 
-def test_small_files_and_texts_that_become_dates_are_read_whole(stored):
+def test_small_files_and_dates_as_text_are_read_whole(stored):
     assert not open_table(stored).in_blocks
     dated = stored.parent / "dated.parquet"
     parquet.write_table(pa.table({"t": ["3/4/2021", "13/4/2021"] * 3}), dated)
@@ -45,8 +45,8 @@ def test_small_files_and_texts_that_become_dates_are_read_whole(stored):
     assert open_table(stored, kinds={"t": "date"}, block_rows=2).in_blocks
 
 
-def test_refusals_name_the_file(stored, tmp_path):
-    with pytest.raises(ValueError, match=r"In rows\.parquet: Column 'w' holds 'a', which is no"):
+def test_errors_name_the_file(stored, tmp_path):
+    with pytest.raises(ValueError, match=r"In rows\.parquet: Column 'w' contains 'a', which is n"):
         [*open_table(stored, kinds={"w": "numeric"}, block_rows=2).read()]
     damaged = tmp_path / "damaged.parquet"
     damaged.write_bytes(stored.read_bytes()[:-20])
@@ -54,5 +54,5 @@ def test_refusals_name_the_file(stored, tmp_path):
         open_table(damaged, block_rows=2)
     infinite = tmp_path / "infinite.parquet"
     parquet.write_table(pa.table({"x": [1.0] * 5 + [float("inf")]}), infinite)
-    with pytest.raises(ValueError, match=r"In infinite\.parquet: Column 'x' holds infinity"):
+    with pytest.raises(ValueError, match=r"In infinite\.parquet: Column 'x' contains infinity"):
         [*open_table(infinite, block_rows=2).read()]

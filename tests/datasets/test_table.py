@@ -18,24 +18,24 @@ def test_missing_values(text):
     assert table.column("w")[1] is None
 
 
-def test_numbers_and_words():
+def test_numeric_and_categorical_columns():
     table = Table.from_texts(["a", "b", "c"], [["1", "2e3"], ["1", "inf"], ["1_000", "2"]])
     assert table.kinds == ("numeric", "categorical", "categorical")
     assert table.column("a").dtype == np.float64
     assert table.column("b").tolist() == ["1", "inf"]
 
 
-def test_huge_integers_are_numbers_unless_they_overflow():
+def test_huge_integers_are_numeric_unless_they_overflow():
     table = Table.from_texts(["a", "b"], [["9" * 30], ["9" * 400]])
     assert table.column("a")[0] == pytest.approx(1e30)
     assert table.column("b").tolist() == ["9" * 400]
 
 
-def test_a_column_without_values_holds_numbers():
+def test_empty_column_is_numeric():
     assert Table.from_texts(["a"], [["", "NA"]]).kinds == ("numeric",)
 
 
-def test_declared_categories_are_words():
+def test_declared_categories_are_categorical():
     table = Table.from_texts(["a"], [["1", "2"]], categories={"a": ("1", "2", "3")})
     assert table.column("a").tolist() == ["1", "2"]
     assert table.select(["a"]).categories == {"a": ("1", "2", "3")}
@@ -45,11 +45,13 @@ def test_forced_kinds():
     assert Table.from_texts(["a"], [["1"]], kinds={"a": "categorical"}).column("a").tolist() == [
         "1"
     ]
-    with pytest.raises(ValueError, match=r"Column 'a' holds 'x', which is not a finite number"):
+    with pytest.raises(
+        ValueError, match=r"Column 'a' contains 'x', which is not a finite number; expected numbers"
+    ):
         Table.from_texts(["a"], [["1", "x"]], kinds={"a": "numeric"})
 
 
-def test_dates_are_days_since_1970_in_the_matrix():
+def test_dates_are_days_since_1970_in_the_array():
     texts = [["1970-01-02", "NA", "2024-03-01 12:00"], ["1", "2", "3"]]
     table = Table.from_texts(["day", "n"], texts, kinds={"day": "date"})
     assert table.kinds == ("date", "numeric")
@@ -59,23 +61,23 @@ def test_dates_are_days_since_1970_in_the_matrix():
     np.testing.assert_array_equal(table.to_array()[:, 0], [1.0, np.nan, 19783.5])
 
 
-def test_a_date_with_a_zone_is_its_moment():
+def test_dates_with_a_time_zone_are_converted_to_utc():
     assert parse_date("2024-03-01T01:30:00+02:00") == np.datetime64("2024-02-29T23:30")
     assert np.isnat(parse_date("first of March"))
 
 
-def test_what_is_no_date_is_refused():
-    message = r"Column 'd' holds 'soon', which is not a date such as 2024-03-01; dates are expected"
+def test_invalid_dates_are_refused():
+    message = r"Column 'd' contains 'soon', which is not a date such as 2024-03-01; expected dates"
     with pytest.raises(ValueError, match=message):
         Table.from_texts(["d"], [["2024-03-01", "soon"]], kinds={"d": "date"})
 
 
-def test_notes_stay_with_rows_and_columns():
+def test_notes_are_kept_by_select_and_take():
     table = replace(Table.from_texts(["a", "b"], [["1", "2"], ["3", "4"]]), notes=("Read so.",))
     assert table.select(["b"]).take(np.array([0])).notes == ("Read so.",)
 
 
-def test_repeated_names_are_refused():
+def test_duplicate_names_are_refused():
     with pytest.raises(ValueError, match="'a' occurs more than once: rename"):
         Table.from_texts(["a", "b", "a"], [["1"], ["2"], ["3"]])
 
@@ -91,7 +93,7 @@ def test_unknown_column_names_the_closest():
         table.column("agee")
 
 
-def test_matrix_is_of_floats_or_objects():
+def test_dtype_of_the_array():
     numbers = Table.from_texts(["a", "b"], [["1", ""], ["3", "4"]])
     assert numbers.to_array().dtype == np.float64
     mixed = Table.from_texts(["a", "b"], [["1", ""], ["x", ""]]).to_array()
@@ -101,14 +103,14 @@ def test_matrix_is_of_floats_or_objects():
     assert mixed[1, 1] is None
 
 
-def test_rows_are_taken_by_mask():
+def test_take_by_mask():
     table = Table.from_texts(["a"], [["1", "2", "3"]])
     assert table.take(np.array([True, False, True])).column("a").tolist() == [1.0, 3.0]
     assert table.n_rows == 3
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_every_finite_float_survives_its_text(value):
+def test_finite_floats_round_trip(value):
     assert parse_number(repr(value)) == value
 
 
@@ -120,27 +122,27 @@ def test_parsing_never_fails_and_never_gives_infinity(text):
 AGES, JOBS = np.array([31.0, np.nan]), np.array(["cook", None], dtype=object)
 
 
-def test_words_beside_numbers_are_objects():
+def test_rows_with_categories_are_objects():
     rows = TableRows(AGES, JOBS)
     assert (len(rows), rows.shape, rows.ndim, rows.dtype) == (2, (2, 2), 2, object)
     assert np.asarray(rows)[0].tolist() == [31.0, "cook"]
     assert rows[:, 1].tolist() == ["cook", None]
 
 
-def test_numbers_alone_are_one_matrix_of_doubles():
+def test_numeric_rows_are_float64():
     rows = TableRows(AGES, 2 * AGES)
     assert np.asarray(rows).dtype == np.float64
     np.testing.assert_array_equal(rows, [[31.0, 62.0], [np.nan, np.nan]])
     assert np.asarray(rows, dtype=np.float32).dtype == np.float32
 
 
-def test_the_matrix_is_made_once():
+def test_array_is_made_once():
     rows = TableRows(AGES, JOBS)
     assert np.asarray(rows) is np.asarray(rows)
     assert np.array(rows) is not np.asarray(rows)
 
 
-def test_scikit_learn_takes_them_for_an_array():
+def test_scikit_learn_accepts_table_rows():
     rows = TableRows(np.array([0.0, 1.0]), np.array([1.0, 1.0]))
     model = LogisticRegression().fit(rows, ["no", "yes"])
     np.testing.assert_array_equal(model.predict_proba(rows), model.predict_proba(rows[:]))

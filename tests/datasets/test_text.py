@@ -8,11 +8,11 @@ from ensemblage.datasets import ReadOptions
 from ensemblage.datasets._options import Request
 from ensemblage.datasets._text import (
     decode,
+    decompress,
     detect_piecewise,
     parse_delimited,
     split_text,
     table_from_lines,
-    unpack,
 )
 
 TEXT = "naïve,œuvre,Straße\n1,2,3\n"
@@ -35,18 +35,20 @@ def test_encodings_are_found(data, encoding):
     assert decode(data, "a.csv") == (TEXT, encoding)
 
 
-def test_latin_1_has_no_letters_between_128_and_160():
+def test_windows_1252_and_latin_1():
     assert decode("é".encode("latin-1"), "a.csv") == ("é", "Latin-1")
     assert decode("é€".encode("cp1252"), "a.csv") == ("é€", "Windows-1252")
 
 
-def test_lines_end_in_one_way():
+def test_line_endings_become_line_feeds():
     assert decode(b"a\r\nb\rc\n\x1a", "a.csv")[0] == "a\nb\nc\n"
 
 
-def test_an_encoding_that_is_said_is_taken():
+def test_given_encoding():
     assert decode("é".encode("cp850"), "a.csv", "cp850") == ("é", "cp850")
-    with pytest.raises(ValueError, match=r"Line 2 of a\.csv is not UTF-8 text \(byte 0xe9\): name"):
+    with pytest.raises(
+        ValueError, match=r"Line 2 of a\.csv is not UTF-8 text \(byte 0xe9\): set `enc"
+    ):
         decode(b"x\n\xe9\n", "a.csv", "utf-8")
     with pytest.raises(ValueError, match="is not Windows-1252 text"):
         decode(b"x\n\xe9\x81\n", "a.csv")
@@ -55,55 +57,55 @@ def test_an_encoding_that_is_said_is_taken():
 @pytest.mark.parametrize(
     "data", [b"\x89PNG\r\n\x00\x00\x00\rIHDR", b"\x01\x02\x03\xff" * 50, b"a,b\n\x00,1\n"]
 )
-def test_what_is_no_text_is_refused(data):
-    with pytest.raises(ValueError, match=r"a\.csv is not text"):
+def test_binary_files_are_refused(data):
+    with pytest.raises(ValueError, match=r"a\.csv is not a text file"):
         decode(data, "a.csv")
 
 
-def test_packed_bytes_are_unpacked_or_refused():
-    packed = gzip.compress(b"x,y\n1,2\n" * 100)
-    assert unpack(packed, "a.csv.gz") == b"x,y\n1,2\n" * 100
-    assert unpack(b"x,y", "a.csv") == b"x,y"
-    for damaged in (packed[:-9], packed[:20] + b"x" + packed[21:]):
+def test_gzip_is_decompressed_or_refused():
+    compressed = gzip.compress(b"x,y\n1,2\n" * 100)
+    assert decompress(compressed, "a.csv.gz") == b"x,y\n1,2\n" * 100
+    assert decompress(b"x,y", "a.csv") == b"x,y"
+    for damaged in (compressed[:-9], compressed[:20] + b"x" + compressed[21:]):
         with pytest.raises(ValueError, match=r"a\.csv\.gz is truncated or damaged"):
-            unpack(damaged, "a.csv.gz")
+            decompress(damaged, "a.csv.gz")
     with pytest.raises(ValueError, match="unpacks to more than 100 times its size"):
-        unpack(gzip.compress(bytes(65 * 2**20)), "a.csv.gz")
+        decompress(gzip.compress(bytes(65 * 2**20)), "a.csv.gz")
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 1000])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "latin-1"])
-def test_pieces_tell_the_encoding_of_the_whole(size, encoding):
+def test_encoding_from_chunks(size, encoding):
     data = TEXT.replace("œ", "o" if encoding == "latin-1" else "œ").encode(encoding)
-    # a mark stands in the first piece, which is never that short
-    pieces = [data[:4], *(data[i : i + size] for i in range(4, len(data), size))]
-    assert detect_piecewise(pieces) == encoding
+    # the first chunk is long enough for a byte-order mark
+    chunks = [data[:4], *(data[i : i + size] for i in range(4, len(data), size))]
+    assert detect_piecewise(chunks) == encoding
 
 
-def test_some_bytes_take_the_whole_to_tell():
+def test_encodings_that_need_the_whole_text():
     assert detect_piecewise([TEXT.encode("utf-16-le")]) is None
     assert detect_piecewise([bytes(range(1, 256))]) is None
     assert detect_piecewise(["ö".encode()[:1]]) == "latin-1"
 
 
 @pytest.mark.parametrize(
-    ("dialect", "note"),
+    ("arguments", "note"),
     [
-        ((), "Read with ',' as decimal mark."),
-        ((";",), "Read with ';' between values and ',' as decimal mark."),
+        ((), "Read with decimal mark ','."),
+        ((";",), "Read with separator ';' and decimal mark ','."),
         (
             ("\t", "Latin-1"),
-            "Read with tabs between values, ',' as decimal mark and Latin-1 as encoding.",
+            "Read with separator tab, decimal mark ',' and encoding Latin-1.",
         ),
     ],
 )
-def test_one_sentence_says_what_was_taken(dialect, note):
-    table = table_from_lines(ROWS, Request("a.csv"), *dialect)
+def test_format_note(arguments, note):
+    table = table_from_lines(ROWS, Request("a.csv"), *arguments)
     assert table.column("a").tolist() == [1.0, 2.5]
     assert table.notes == (note,)
 
 
-def test_the_usual_needs_no_sentence():
+def test_default_format_has_no_note():
     table = table_from_lines([(["a"], 1), (["1"], 2)], Request("a.csv"))
     assert table.notes == ()
 
@@ -113,14 +115,14 @@ def parse(text, *, tabs=False, **options):
     return parse_delimited(text, "UTF-8", request, tabs=tabs)
 
 
-def test_quotes_blanks_and_line_ends():
+def test_quotes_spaces_and_line_endings():
     table = parse('x , y\r\n 1 ,"a, ""b"""\r\n\r\n2,\r\n')
     assert table.names == ("x", "y")
     assert table.column("x").tolist() == [1.0, 2.0]
     assert table.column("y").tolist() == ['a, "b"', None]
 
 
-def test_a_quoted_value_and_a_heading_may_have_lines():
+def test_line_breaks_in_values_and_names():
     table = parse('x,"the\ny"\n1,"two\nlines"\n')
     assert table.names == ("x", "the y")
     assert table.column("the y").tolist() == ["two\nlines"]
@@ -141,11 +143,11 @@ def test_a_quoted_value_and_a_heading_may_have_lines():
         ("name\nJohn Smith\nJane Doe\n", ","),
     ],
 )
-def test_the_separator_is_the_one_that_explains_the_rows(text, separator):
+def test_separator_is_inferred(text, separator):
     assert split_text(text, "a.csv").separator == separator
 
 
-def test_a_long_text_is_split_as_its_first_lines_are_if_all_agree():
+def test_separator_of_long_texts():
     plain = "x;y\n" + "1,5;2\n" * 50_000
     assert split_text(plain, "a.csv").separator == ";"
     other = "x;y\n" + "1,5;2\n" * 34_000 + "1,2\n" * 50_000
@@ -153,7 +155,7 @@ def test_a_long_text_is_split_as_its_first_lines_are_if_all_agree():
     assert split_text(";,\t|" * 60_000, "a.csv").separator == "\t"
 
 
-def test_what_is_promised_or_said():
+def test_given_and_declared_separators():
     assert parse("x\ty,z\n1\t2,3\n2\t3,4\n", tabs=True).names == ("x", "y,z")
     assert parse("x,y\n1,2\n", tabs=True).names == ("x", "y")
     assert parse("sep=|\nx|y,z\n1|2\n").names == ("x", "y,z")
@@ -161,12 +163,12 @@ def test_what_is_promised_or_said():
     assert parse("x y\n'a 1\n", separator=" ").names == ("x", "y")
 
 
-def test_blanks_keep_quoted_values_together():
+def test_quoted_values_in_whitespace_separated_text():
     lines = split_text('18.0 8 "chevrolet malibu"\n15 8 "buick ""x"" 320"\n', "a.csv").lines
     assert lines == [(["18.0", "8", "chevrolet malibu"], 1), (["15", "8", 'buick "x" 320'], 2)]
 
 
-def test_inches_inside_quotes_are_no_quotation():
+def test_inch_marks_inside_quotes():
     table = parse('a,b\n"24" screen",1\n"12" x",2\n')
     assert table.column("a").tolist() == ['24" screen', '12" x']
 
@@ -185,11 +187,11 @@ def test_escaped_quotes_and_apostrophes():
         ("", "a.csv is empty"),
         (" \n\n", "a.csv is empty"),
         (",,\n,,\n", "a.csv is empty"),
-        ('x,y\n1,"2\n3,4\n', "Line 2 of a.csv cannot be read .* quotation mark"),
-        ("x,y\n1," + "z" * 200_000, "Line 2 of a.csv cannot be read .*field larger"),
+        ('x,y\n1,"2\n3,4\n', "Line 2 of a.csv cannot be parsed .* quotation mark"),
+        ("x,y\n1," + "z" * 200_000, "Line 2 of a.csv cannot be parsed .*field larger"),
     ],
 )
-def test_bad_text_names_the_line(text, message):
+def test_invalid_text_names_the_line(text, message):
     with pytest.raises(ValueError, match=message):
         parse(text)
 
@@ -204,7 +206,7 @@ def test_any_text_is_a_table_or_a_value_error(text):
 
 
 @given(st.text(alphabet="0123456789.,;'\"\t #%-/ab\n"))
-def test_text_like_numbers_is_a_table_or_a_value_error(text):
+def test_number_like_text_is_a_table_or_a_value_error(text):
     try:
         table = parse(text)
     except ValueError:

@@ -21,7 +21,7 @@ from ensemblage.datasets._value_types import (
 
 
 @pytest.mark.parametrize(
-    ("text", "marks", "value"),
+    ("text", "number_format", "value"),
     [
         ("1.5e-3", PLAIN, 0.0015),
         ("1.234,56", NumberFormat(",", "."), 1234.56),
@@ -34,12 +34,12 @@ from ensemblage.datasets._value_types import (
         ("\u2212,5", NumberFormat(","), -0.5),
     ],
 )
-def test_numbers_of_the_world(text, marks, value):
-    assert parse_numbers([text], marks) == [value]
+def test_numbers_of_all_locales(text, number_format, value):
+    assert parse_numbers([text], number_format) == [value]
 
 
 @pytest.mark.parametrize(
-    ("text", "marks"),
+    ("text", "number_format"),
     [
         ("1_000", PLAIN), ("inf", PLAIN), ("x", PLAIN), ("1,5", PLAIN),
         ("0.123", NumberFormat(",", ".")), ("1.23,4", NumberFormat(",", ".")),
@@ -47,23 +47,25 @@ def test_numbers_of_the_world(text, marks, value):
         ("1,5\n2", NumberFormat(",")), ("", NumberFormat(",")), (",", NumberFormat(",")),
     ],
 )  # fmt: skip
-def test_what_is_no_number(text, marks):
-    assert parse_numbers(["1", text], marks) is None
+def test_invalid_numbers(text, number_format):
+    assert parse_numbers(["1", text], number_format) is None
 
 
 @given(st.integers(-(10**12), 10**12), st.sampled_from(NUMBER_FORMATS))
-def test_what_is_written_with_marks_is_read_with_them(value, marks):
-    text = f"{value:,}.25".replace(",", "T").replace(".", marks.decimal)
-    assert parse_numbers([text.replace("T", marks.thousands)], marks) == [float(f"{value}.25")]
+def test_numbers_round_trip_in_all_formats(value, number_format):
+    text = f"{value:,}.25".replace(",", "T").replace(".", number_format.decimal)
+    assert parse_numbers([text.replace("T", number_format.thousands)], number_format) == [
+        float(f"{value}.25")
+    ]
 
 
-def test_quick_numbers_take_gaps_but_no_words():
+def test_quick_numbers_accept_missing_values_but_no_text():
     assert quick_numbers(["1", "", " 2.5 "]).tolist()[::2] == [1.0, 2.5]
-    for word in ("x", "1_0", "inf", "1,5"):
-        assert quick_numbers(["1", word]) is None
+    for text in ("x", "1_0", "inf", "1,5"):
+        assert quick_numbers(["1", text]) is None
 
 
-def test_a_sign_that_all_have_is_taken_off():
+def test_common_sign_is_removed():
     assert strip_sign(["12 %", "3%"]) == ("%", ["12", "3"])
     assert strip_sign(["-$1.50", "$2"]) == ("$", ["-1.50", "2"])
     assert strip_sign(["12%", "3"]) is None
@@ -87,7 +89,7 @@ def test_a_sign_that_all_have_is_taken_off():
         ([["red"], ["1 234"]], [], ";", (NumberFormat(",", " "), None)),
     ],
 )
-def test_marks_are_those_that_read_the_most_columns(odd, plain, separator, expected):
+def test_number_format_is_inferred(odd, plain, separator, expected):
     assert find_number_format(odd, plain, ReadOptions(), separator) == expected
 
 
@@ -99,7 +101,7 @@ def test_marks_are_those_that_read_the_most_columns(odd, plain, separator, expec
         ([["1,5"]], [], ReadOptions(decimal="."), ";", PLAIN),
     ],
 )
-def test_marks_that_are_said_are_taken(odd, plain, options, separator, expected):
+def test_given_number_format(odd, plain, options, separator, expected):
     assert find_number_format(odd, plain, options, separator)[0] == expected
 
 
@@ -124,7 +126,7 @@ def dates(*texts, **how):
         ("Apr 3rd, 2021", "2021-04-03T00:00"),
     ],
 )
-def test_dates_as_people_write_them(text, expected):
+def test_date_formats(text, expected):
     assert dates(text) == [expected]
 
 
@@ -136,17 +138,17 @@ def test_dates_as_people_write_them(text, expected):
         ["2021-01-01 25:00"],
     ],
 )  # fmt: skip
-def test_what_is_no_column_of_dates(texts):
+def test_invalid_date_columns(texts):
     assert read_dates(texts) is None
 
 
-def test_one_date_tells_the_order_of_all():
+def test_order_of_day_and_month_is_inferred():
     assert dates("03/04/2021", "13/04/2021") == ["2021-04-03T00:00", "2021-04-13T00:00"]
     assert dates("03/04/2021", "04/13/2021") == ["2021-03-04T00:00", "2021-04-13T00:00"]
     assert read_dates(["03/04/2021", "13/04/2021"])[1:] == ("day-first", True)
 
 
-def test_where_nothing_tells_the_hint_is_taken_and_said():
+def test_ambiguous_order_uses_the_hint():
     assert read_dates(["03/04/2021"])[1:] == ("month-first", False)
     assert read_dates(["03/04/2021"], hint="day-first")[1:] == ("day-first", False)
     assert read_dates(["03/04/2021"], "day-first")[1:] == ("day-first", True)
@@ -154,12 +156,12 @@ def test_where_nothing_tells_the_hint_is_taken_and_said():
 
 
 @given(st.datetimes(min_value=np.datetime64("1000-01-01", "s").item()))
-def test_iso_dates_survive(value):
+def test_iso_dates_round_trip(value):
     found = read_dates([value.isoformat()])
     assert found[0][0] == np.datetime64(value, "ms")
 
 
-def test_parts_that_are_not_there_have_the_least_value():
+def test_missing_parts_of_a_date_are_the_first():
     assert moment({"year": "1999", "month": "2"}) == np.datetime64("1999-02-01", "ms")
 
 
@@ -168,11 +170,11 @@ def typed(separator=",", kinds=None, options=None, **texts):
     return type_columns(columns, Request("a.csv", kinds or {}, options or ReadOptions()), separator)
 
 
-def values(found, place=0):
-    return found.columns[place].tolist()
+def values(found, index=0):
+    return found.columns[index].tolist()
 
 
-def test_plain_columns_need_no_note():
+def test_plain_columns_have_no_note():
     found = typed(a="1|2.5||NA", b="x|NA|?|null", c="|||", d="NA|?||")
     kinds = ["numeric", "categorical", "numeric", "numeric"]
     assert [kind_of(column) for column in found.columns] == kinds
@@ -181,7 +183,7 @@ def test_plain_columns_need_no_note():
     assert found[1:4] == (PLAIN, (), None)
 
 
-def test_words_for_gaps_are_gaps_among_numbers_only():
+def test_missing_tokens_only_in_numeric_columns():
     found = typed(a="1|n/a|-|2", b="x|n/a|-|y", c="-|-|-|-")
     np.testing.assert_array_equal(found.columns[0], [1.0, np.nan, np.nan, 2.0])
     assert values(found, 1) == ["x", "n/a", "-", "y"]
@@ -189,7 +191,7 @@ def test_words_for_gaps_are_gaps_among_numbers_only():
     assert found.notes == ("Read as missing in column 'a': '-', 'n/a'.",)
 
 
-def test_marks_are_the_same_in_the_whole_file():
+def test_number_format_is_the_same_for_all_columns():
     found = typed(";", a="1,5|2", b="1.234|5", c="0.5|7", d="x|1,5")
     assert values(found, 0) == [1.5, 2.0]
     assert values(found, 1) == [1234.0, 5.0]
@@ -198,47 +200,47 @@ def test_marks_are_the_same_in_the_whole_file():
     assert found.format == NumberFormat(",", ".")
 
 
-def test_what_may_be_either_is_noted():
-    expected = (
-        "'1,234' may stand for 1234 or for 1.234; it is read as the second: if that is wrong, "
-        "say so by `decimal`."
-    )
+def test_ambiguous_numbers_are_noted():
+    expected = "'1,234' is ambiguous (1234 or 1.234); read as 1.234. To change this, set `decimal`."
     assert typed(";", a="1,234|5").notes == (expected,)
-    assert "'1.234' may stand for 1234" in typed(";", a="1.234|12.345").notes[0]
+    assert (
+        "'1.234' is ambiguous (1234 or 1.234); read as 1.234"
+        in typed(";", a="1.234|12.345").notes[0]
+    )
     assert typed(",", a="1.234|12.345").notes == ()
 
 
-def test_signs_are_taken_off():
+def test_signs_are_removed_with_a_note():
     found = typed(a="12%|3 %|", b="$1,200|$5|-")
     np.testing.assert_array_equal(found.columns[0], [12.0, 3.0, np.nan])
     np.testing.assert_array_equal(found.columns[1], [1200.0, 5.0, np.nan])
     assert found.notes[1:3] == (
-        "Column 'a' is read without its '%'.",
-        "Column 'b' is read without its '$'.",
+        "Removed the sign '%' from the values of column 'a'.",
+        "Removed the sign '$' from the values of column 'b'.",
     )
 
 
-def test_a_column_tells_the_others_what_comes_first():
+def test_order_of_dates_applies_to_all_columns():
     found = typed(a="13/04/2021|", b="03/04/2021|n/a", c="x|y")
     assert kind_of(found.columns[1]) == "date"
     assert found.columns[1][0] == np.datetime64("2021-04-03", "ms")
     assert np.isnat(found.columns[1][1])
     assert found.notes == (
-        "Columns 'a', 'b' hold dates (day first); they become days since 1970-01-01.",
+        "Columns 'a', 'b' contain dates (day first), converted to days since 1970-01-01.",
         "Read as missing in column 'b': 'n/a'.",
     )
 
 
-def test_doubtful_dates_follow_the_marks_of_numbers():
+def test_ambiguous_dates_follow_the_number_format():
     comma = typed(";", a="03/04/2021|05/06/2021")
     point = typed(",", a="03/04/2021|05/06/2021")
     assert comma.columns[0][0] == np.datetime64("2021-04-03", "ms")
     assert point.columns[0][0] == np.datetime64("2021-03-04", "ms")
-    assert "month first is taken: if that is wrong, say so by `dates`." in point.notes[1]
-    said = typed(",", a="03/04/2021|05/06/2021", options=ReadOptions(dates="day-first"))
-    assert len(said.notes) == 1
-    words = typed(",", a="03/04/2021|05/06/2021", options=ReadOptions(dates="text"))
-    assert values(words) == ["03/04/2021", "05/06/2021"]
+    assert "read as month first. To change this, set `dates`." in point.notes[1]
+    given = typed(",", a="03/04/2021|05/06/2021", options=ReadOptions(dates="day-first"))
+    assert len(given.notes) == 1
+    as_text = typed(",", a="03/04/2021|05/06/2021", options=ReadOptions(dates="text"))
+    assert values(as_text) == ["03/04/2021", "05/06/2021"]
 
 
 def test_known_kinds():
@@ -254,10 +256,10 @@ def test_known_kinds():
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("numeric", "Column 'a' holds 'hot', which is not a finite number; numbers are expected"),
-        ("date", "Column 'a' holds '1', which is not a date; dates are expected in this column"),
+        ("numeric", "Column 'a' contains 'hot', which is not a finite number; expected numbers"),
+        ("date", "Column 'a' contains '1', which is not a date; expected dates"),
     ],
 )
-def test_a_known_kind_that_does_not_fit_is_refused(kind, message):
+def test_values_of_another_kind_are_refused(kind, message):
     with pytest.raises(ValueError, match=message):
         typed(kinds={"a": kind}, a="1|hot")

@@ -103,7 +103,7 @@ def test_rank_biserial_by_hand():
 
 
 @given(hnp.arrays(np.float64, st.integers(2, 12), elements=st.integers(-5, 5)))
-def test_effect_sizes_turn_with_the_methods(leads):
+def test_effect_sizes_change_sign_with_the_order_of_methods(leads):
     assert -1 <= rank_biserial(leads) <= 1
     assert rank_biserial(-leads) == pytest.approx(-rank_biserial(leads))
     d, turned = cohen_d(leads), cohen_d(-leads)
@@ -125,7 +125,7 @@ def test_table_by_hand():
     assert found.to_latex().splitlines() == [
         r"\begin{tabular}{lrrrrrr}",
         r"\toprule",
-        r"Method & Mean rank & W/T/L & Lead & $d$ & $r$ & $p$ \\",
+        r"Method & Mean rank & W/T/L & Difference & $d$ & $r$ & $p$ \\",
         r"\midrule",
         r"b & 1.00 &  &  &  &  &  \\",
         r"a\_1 & 2.00 & 0/0/3 & $-0.1333$ & $-2.31$ & $-1.00$ & $0.250$ \\",
@@ -134,12 +134,12 @@ def test_table_by_hand():
     ]
 
 
-def test_what_is_significant_is_bold_and_what_is_small_is_small():
+def test_significant_pvalues_are_bold():
     found = compare_methods({"good": [*range(1, 21)], "bad": [*range(-20, 0)]})
     assert r"& $-1.00$ & $\mathbf{< .001}$ \\" in found.to_latex()
 
 
-def test_equal_leads_have_no_d():
+def test_equal_differences_have_no_d():
     assert "0/0/4 & $-1.0000$ & -- &" in compare_methods([[1, 0]] * 4).to_latex()
 
 
@@ -152,7 +152,7 @@ def test_caption_and_label():
 
 
 @given(st.text(alphabet="ab\\~^&%$#_{} ", max_size=8))
-def test_nothing_special_is_left(text):
+def test_special_characters_are_escaped(text):
     left = escape(text)
     for written in (r"\textbackslash{}", r"\textasciitilde{}", r"\textasciicircum{}"):
         left = left.replace(written, "")
@@ -168,7 +168,7 @@ def test_order_is_by_rank():
 
 
 @pytest.mark.parametrize("greater", [True, False])
-def test_errors_have_the_sign_of_a_lead(greater):
+def test_signs_of_differences_of_errors(greater):
     scores = {"good": [0.1, 0.2], "bad": [0.4, 0.5]}
     if greater:
         scores = {name: [-value for value in values] for name, values in scores.items()}
@@ -288,7 +288,7 @@ def test_names_come_from_frames_and_mappings():
 
 
 @given(score_tables)
-def test_plain_and_finite_whatever_the_ties(scores):
+def test_results_are_finite_with_any_ties(scores):
     found = compare_methods(scores)
     json.dumps([found.pairwise, found.mean_ranks], allow_nan=False)
     assert sum(found.mean_ranks.values()) == pytest.approx(
@@ -301,7 +301,7 @@ def test_plain_and_finite_whatever_the_ties(scores):
 
 
 @given(score_tables)
-def test_errors_are_accuracies_turned_round(scores):
+def test_errors_equal_negated_accuracies(scores):
     up, down = compare_methods(scores), compare_methods(-scores, greater_is_better=False)
     assert up.mean_ranks == down.mean_ranks
     assert [row.wins for row in up.pairwise] == [row.wins for row in down.pairwise]
@@ -310,7 +310,7 @@ def test_errors_are_accuracies_turned_round(scores):
     )
 
 
-def test_all_tied_cannot_be_told_apart():
+def test_all_tied_do_not_differ_significantly():
     found = compare_methods(np.ones((6, 3)))
     assert (found.friedman_statistic, found.friedman_pvalue) == (0.0, 1.0)
     assert (found.iman_davenport_statistic, found.iman_davenport_pvalue) == (0.0, 1.0)
@@ -330,7 +330,7 @@ def test_two_methods():
     )
 
 
-def test_a_difference_that_nemenyi_does_not_place():
+def test_a_difference_without_significant_pairs():
     scores = [[3, 1, 0, 2], [1, 3, 0, 2], [2, 1, 0, 3], [2, 1, 0, 3], [3, 0, 2, 1], [2, 3, 0, 1]]
     found = compare_methods(scores)
     assert found.iman_davenport_pvalue < 0.05
@@ -366,7 +366,7 @@ def test_the_result_cannot_be_changed():
         ([1, 2, 3], {}, r"scores has shape \(3,\); expected \(n_datasets, n_methods\)"),
         ([[1, np.nan], [1, 2]], {}, "scores holds nan at row 0, column 1"),
         ([[1, 2], [-np.inf, 2]], {}, "scores holds -inf at row 1, column 0"),
-        ([["iris", 1], ["wine", 2]], {}, "scores must be numbers.*Leave out columns"),
+        ([["iris", 1], ["wine", 2]], {}, "scores must be numeric.*Drop columns"),
         ({"a": [1, 2], "b": [1]}, {}, "columns of different lengths, {'a': 2, 'b': 1}"),
         ({}, {}, "scores has shape"),
         ([[1, 2], [2, 1]], {"names": ["a"]}, "names has 1 entries for 2 methods"),
@@ -375,6 +375,6 @@ def test_the_result_cannot_be_changed():
         ([[1, 2], [2, 1]], {"alpha": 5}, "alpha=5 must lie between 0 and 1"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(scores, options, message):
+def test_invalid_scores_are_refused(scores, options, message):
     with pytest.raises(ValueError, match=message):
         compare_methods(scores, **options)

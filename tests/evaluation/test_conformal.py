@@ -44,7 +44,7 @@ def test_the_slow_twin_agrees(coverage):
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6))
-def test_more_coverage_never_asks_for_less(seed):
+def test_thresholds_increase_with_coverage(seed):
     scores, sources, weights = made(seed)
     lower, higher = (source_thresholds(scores, sources, weights, 5, c) for c in (0.6, 0.8))
     assert (lower <= higher).all()
@@ -66,7 +66,7 @@ def test_rows_like_those_of_training_are_covered():
     assert covered / n_runs >= 0.9 - 3 * error
 
 
-def test_a_source_with_many_rows_has_its_own_threshold_and_one_with_few_borrows():
+def test_thresholds_of_small_sources_are_shrunk():
     rng = np.random.default_rng(1)
     scores = np.concatenate([rng.uniform(0, 0.4, 500), rng.uniform(0, 1, 500), [0.9, 0.9]])
     rows = scores, np.repeat([0, 1, 2], [500, 500, 2]), np.ones(1002)

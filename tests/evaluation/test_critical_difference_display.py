@@ -83,7 +83,7 @@ def test_bars_on_one_level_do_not_touch(pairs):
             assert levels[i] != levels[j] or spans[j][1] < spans[i][0]
 
 
-def test_what_is_highlighted_has_a_mark_and_a_colour():
+def test_highlighted_methods_have_a_mark_and_a_colour():
     display = CriticalDifferenceDisplay.from_scores(
         scores(3), names=["a", "b", "c"], highlight=["b"]
     )

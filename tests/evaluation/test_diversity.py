@@ -86,7 +86,7 @@ def test_frames_and_sparse_rows():
 
 
 @pytest.mark.parametrize("model", [GaussianNB(), GradientBoostingClassifier(n_estimators=2)])
-def test_what_has_no_members_is_refused(model):
+def test_an_estimator_without_members_is_refused(model):
     with pytest.raises(ValueError, match="has no members that predict its classes"):
         member_labels(model.fit(X, names), X)
 
@@ -114,7 +114,7 @@ PAIR = np.array([[0, 0, 0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 0, 1, 1, 0, 1, 1, 1]]
 TRUTH = np.zeros(10, dtype=int)
 
 
-crowds = st.tuples(st.integers(2, 6), st.integers(1, 12)).flatmap(
+ensembles = st.tuples(st.integers(2, 6), st.integers(1, 12)).flatmap(
     lambda shape: st.tuples(
         hnp.arrays(np.int64, shape, elements=st.integers(0, 2)),
         hnp.arrays(np.int64, shape[1], elements=st.integers(0, 2)),
@@ -153,12 +153,12 @@ def test_kappa_error_by_hand():
 def slow(predictions, y):
     """All measures with loops, as Kuncheva and Whitaker write them."""
     members, rows = predictions.shape
-    apart, quotients = [], []
+    differences, quotients = [], []
     for i, j in combinations(range(members), 2):
         n = {(a, b): 0 for a in (0, 1) for b in (0, 1)}
         for row in range(rows):
             n[int(predictions[i, row] == y[row]), int(predictions[j, row] == y[row])] += 1
-        apart.append((n[0, 1] + n[1, 0]) / rows)
+        differences.append((n[0, 1] + n[1, 0]) / rows)
         over, under = n[1, 1] * n[0, 0] - n[0, 1] * n[1, 0], n[1, 1] * n[0, 0] + n[0, 1] * n[1, 0]
         quotients.append(over / under if under else float(n[0, 1] + n[1, 0] == 0))
     split = votes = total = 0.0
@@ -171,28 +171,28 @@ def slow(predictions, y):
     agreement = 1.0
     if votes:
         agreement = 1 - votes / members / (rows * (members - 1) * p * (1 - p))
-    return np.mean(apart), np.mean(quotients), agreement, split / rows
+    return np.mean(differences), np.mean(quotients), agreement, split / rows
 
 
-@given(crowds)
-def test_measures_equal_the_loops(crowd):
-    assert [measure(*crowd) for measure in MEASURES] == pytest.approx(list(slow(*crowd)))
+@given(ensembles)
+def test_measures_equal_the_loops(ensemble):
+    assert [measure(*ensemble) for measure in MEASURES] == pytest.approx(list(slow(*ensemble)))
 
 
-@given(crowds)
-def test_pairwise_kappa_is_cohens(crowd):
-    found = kappa_error(*crowd)
+@given(ensembles)
+def test_pairwise_kappa_is_cohens(ensemble):
+    found = kappa_error(*ensemble)
     for (i, j), value in zip(found.pairs, found.kappa, strict=True):
-        one, other = crowd[0][i], crowd[0][j]
-        # where scikit-learn has 0 / 0, two members that say one thing only agree
+        one, other = ensemble[0][i], ensemble[0][j]
+        # where scikit-learn has 0 / 0, two members that predict one label only agree
         certain = len(set(one) | set(other)) == 1
         expected = 1.0 if certain else cohen_kappa_score(one, other)
         assert value == pytest.approx(expected, abs=1e-9)
 
 
-@given(crowds, st.randoms(use_true_random=False))
-def test_bounds_and_order(crowd, random):
-    predictions, y = crowd
+@given(ensembles, st.randoms(use_true_random=False))
+def test_bounds_and_order(ensemble, random):
+    predictions, y = ensemble
     members = random.sample(range(len(predictions)), len(predictions))
     rows = random.sample(range(len(y)), len(y))
     bounds = {disagreement: (0, 1), q_statistic: (-1, 1), entropy_diversity: (0, 1)}
@@ -206,9 +206,9 @@ def test_bounds_and_order(crowd, random):
     assert ((points.error >= 0) & (points.error <= 1)).all()
 
 
-@given(crowds)
-def test_equal_members_are_not_diverse(crowd):
-    predictions, y = np.tile(crowd[0][0], (3, 1)), crowd[1]
+@given(ensembles)
+def test_equal_members_are_not_diverse(ensemble):
+    predictions, y = np.tile(ensemble[0][0], (3, 1)), ensemble[1]
     assert [measure(predictions, y) for measure in MEASURES] == [0.0, 1.0, 1.0, 0.0]
     assert kappa_error(predictions, y).kappa == pytest.approx(1.0)
 
@@ -223,7 +223,7 @@ def test_equal_members_are_not_diverse(crowd):
         ([[0, 1], [1, 1]], [0], r"shape \(2, 2\) and y \(1,\)"),
     ],
 )
-def test_what_has_no_diversity_is_refused(measure, predictions, y, message):
+def test_invalid_predictions_are_refused(measure, predictions, y, message):
     with pytest.raises(ValueError, match=message):
         measure(predictions, y)
 
@@ -266,7 +266,7 @@ def forest():
     return RandomForestClassifier(8, random_state=0).fit(WINE[0][::2], WINE[1][::2])
 
 
-def test_it_draws_what_was_measured(forest):
+def test_it_plots_the_measures(forest):
     display = MemberDiversityDisplay.from_estimator(forest, WINE[0][1::2], WINE[1][1::2])
     labels = member_labels(forest, WINE[0][1::2])
     points = kappa_error(labels, WINE[1][1::2])
@@ -281,14 +281,14 @@ def test_it_draws_what_was_measured(forest):
     assert legend[0] == "28 pairs of 8 members"
 
 
-def test_it_takes_predictions_and_axes():
+def test_it_accepts_predictions_and_axes():
     ax = plt.figure().add_subplot()
     display = MemberDiversityDisplay.from_predictions([[0, 1], [0, 1]], [0, 1], ax=ax)
     assert display.ax_ is ax
     assert display.measures["pairwise_kappa"] == 1.0
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
         "1 pair of 2 members",
-        "their mean",
+        "mean of the pairs",
     ]
 
 

@@ -82,7 +82,7 @@ def test_shares_are_between_zero_and_one():
         (1e-30, None, "0.000000000000"),
     ],
 )
-def test_what_is_in_units_of_the_target_shows_four_digits(value, error, text):
+def test_values_in_units_of_the_target_have_four_digits(value, error, text):
     assert MEASURES["rmse"].with_error(value, error) == text
 
 
@@ -91,7 +91,7 @@ def test_other_measures_have_a_number_of_decimals():
     assert MEASURES["accuracy"].written(0.91234, 4) == "0.9123"
 
 
-def test_predicted_numbers_alone():
+def test_predictions_without_standard_deviation():
     model = make_pipeline(StandardScaler(), Ridge()).fit(X, Y)
     found = model_predictions(model, X)
     np.testing.assert_array_equal(found.y_pred, model.predict(X))
@@ -119,7 +119,7 @@ def test_a_constant_has_no_standard_deviation():
     assert model_predictions(DummyRegressor().fit(X, Y), X).std is None
 
 
-def test_measures_of_classes_are_those_of_scikit_learn():
+def test_classification_measures_equal_scikit_learn():
     rng = np.random.default_rng(0)
     y, guess = rng.choice(LETTERS, 50), rng.choice(LETTERS, 50)
     shares = rng.dirichlet([1, 1, 1], 50)
@@ -133,14 +133,14 @@ def test_measures_of_classes_are_those_of_scikit_learn():
     }
 
 
-def test_the_area_by_hand():
+def test_auc_by_hand():
     # of the pairs (row of b, row of a): 2 > 1, 2 > 0, and a tie
     y = np.array(["a", "a", "b", "a"])
     scores = np.array([1.0, 0.0, 2.0, 2.0])
     assert value("auc", y, class_scores(np.column_stack([-scores, scores]))) == 2.5 / 3
 
 
-def test_a_class_never_seen_costs_a_finite_loss_and_half_an_area():
+def test_an_unseen_class_has_a_finite_loss_and_an_auc_of_one_half():
     y, one = np.array(["a", "z"]), class_scores(np.array([[1.0], [1.0]]), "a")
     assert value("log_loss", y, one) == pytest.approx(-np.log(1e-15) / 2)
     assert value("auc", y, one) == 0.5
@@ -148,7 +148,7 @@ def test_a_class_never_seen_costs_a_finite_loss_and_half_an_area():
 
 
 @given(st.lists(st.sampled_from("ab"), min_size=2, max_size=20), st.integers(0, 9))
-def test_the_area_does_not_depend_on_the_scale(labels, seed):
+def test_auc_does_not_depend_on_the_scale(labels, seed):
     y, scores = np.array(labels), np.random.default_rng(seed).normal(size=(len(labels), 2))
     area = value("auc", y, class_scores(scores))
     assert area == value("auc", y, class_scores(np.exp(scores)))
@@ -156,7 +156,7 @@ def test_the_area_does_not_depend_on_the_scale(labels, seed):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_model_without_probabilities_has_an_area(n_classes):
+def test_a_model_without_probabilities_has_an_auc(n_classes):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     y = LETTERS[np.digitize(X[:, 0], [0.0, 0.7][: n_classes - 1])]
@@ -167,13 +167,13 @@ def test_a_model_without_probabilities_has_an_area(n_classes):
     assert model_predictions(model, X).scores is None
 
 
-def test_measures_of_numbers_by_hand():
+def test_regression_measures_by_hand():
     found = REGRESSION.scores(np.array([0.0, 2.0]), Predictions(np.array([2.0, 2.0])))
     assert (found["rmse"], found["mae"], found["r2"]) == (pytest.approx(2**0.5), 1.0, -1.0)
     assert (found["log_score"], found["coverage"], found["width"]) == (None, None, None)
 
 
-def test_measures_of_numbers_are_those_of_scikit_learn():
+def test_regression_measures_equal_scikit_learn():
     model = LinearRegression().fit(X, Y)
     found, y_pred = REGRESSION.scores(Y, model_predictions(model, X)), model.predict(X)
     assert found["rmse"] == pytest.approx(root_mean_squared_error(Y, y_pred))
@@ -186,12 +186,13 @@ def test_standard_deviations_are_scored():
     assert np.isfinite([found["log_score"], found["coverage"], found["width"]]).all()
 
 
-def test_equal_numbers_have_no_variance_to_explain():
+def test_r2_of_a_constant_target_is_zero():
     assert value("r2", np.ones(3), Predictions(np.arange(3.0))) == 0.0
 
 
 def test_the_log_score_of_two_rows_by_hand():
-    # log(2 pi) / 2 + log 2 + (1 / 2)² / 2 for an error of 1 with spread 2; log(2 pi) / 2 + 1 / 2
+    # log(2 pi) / 2 + log 2 + (1 / 2)² / 2 for an error of 1 with a standard deviation of 2;
+    # log(2 pi) / 2 + 1 / 2
     expected = (0.9189385 + np.log(2) + 0.125 + 0.9189385 + 0.5) / 2
     assert log_score([3.0, 1.0], [2.0, 0.0], [2.0, 1.0]) == pytest.approx(expected)
 
@@ -204,14 +205,14 @@ def test_the_log_score_follows_its_formula_row_by_row(rows):
     assert log_score(*zip(*rows, strict=True)) == pytest.approx(slow)
 
 
-def test_the_true_spread_has_the_best_log_score():
+def test_the_true_standard_deviation_has_the_best_log_score():
     y = np.random.default_rng(0).normal(0, 2, 500)
     scores = [log_score(y, np.zeros(500), np.full(500, s)) for s in (1.0, 2.0, 4.0)]
     assert scores[1] < min(scores[0], scores[2])
     assert np.isfinite(log_score([1.0], [1.0], [0.0]))
 
 
-def test_intervals_hold_their_share_ends_included():
+def test_interval_coverage_includes_the_ends():
     assert interval_coverage([1.0, 2.0], [1.0, 3.0], [1.0, 4.0]) == 0.5
     y = np.random.default_rng(0).normal(3, 2, 20_000)
     reach = 2 * 1.6448536
@@ -227,7 +228,7 @@ def test_intervals_hold_their_share_ends_included():
         (([np.nan], [1.0], [1.0]), "finite"),
     ],
 )
-def test_what_does_not_fit_is_refused(columns, problem):
+def test_inconsistent_arrays_are_refused(columns, problem):
     with pytest.raises(ValueError, match=problem):
         log_score(*columns)
     with pytest.raises(ValueError, match=problem):

@@ -54,7 +54,7 @@ def test_equals_share_a_draw():
 
 @settings(deadline=None)
 @given(st.integers(0, 99), st.floats(0, 0.3))
-def test_probabilities_add_up_and_turn_with_the_methods(seed, rope):
+def test_probabilities_add_up_and_swap_with_the_methods(seed, rope):
     scores = np.random.default_rng(seed).normal(size=(6, 2))
     options = {"rope": rope, "n_draws": 500, "random_state": seed}
     pair = practical_equivalence(scores, **options)[0]

@@ -57,7 +57,7 @@ def test_two_methods_are_the_sign_test(wins):
 
 @settings(deadline=None)
 @given(st.integers(0, 9999), st.integers(2, 5), st.integers(2, 5))
-def test_order_of_datasets_and_methods_is_nothing(seed, n, k):
+def test_order_of_datasets_and_methods_is_irrelevant(seed, n, k):
     rng = np.random.default_rng(seed)
     ranks = rankdata(rng.integers(0, 4, (n, k)), axis=1)
     chance = exact_rank_pvalue(ranks)
@@ -123,7 +123,7 @@ def test_friedman_equals_the_loops(ranks):
 
 
 @given(rank_tables)
-def test_nothing_is_ever_undefined(ranks):
+def test_results_are_always_defined(ranks):
     for correction in (True, False):
         found = rank_test(ranks, tie_correction=correction)
         for pvalue in (found[1], found[3]):
@@ -145,7 +145,7 @@ def test_all_tied_is_no_difference():
     assert rank_test(np.full((5, 3), 2.0)) == (0.0, 1.0, 0.0, 1.0)
 
 
-def test_complete_agreement_has_a_chance_but_no_f():
+def test_complete_agreement_has_a_pvalue_but_no_f():
     statistic, pvalue, f, f_pvalue = rank_test(np.tile([1.0, 2, 3], (4, 1)))
     assert statistic == pytest.approx(8.0)
     assert f is None
@@ -204,10 +204,10 @@ def test_cliques_by_hand():
 
 
 @given(hnp.arrays(np.float64, st.integers(2, 9), elements=st.integers(0, 12)), st.integers(0, 9))
-def test_cliques_are_maximal_and_cover_every_close_pair(ranks, gap):
-    groups = [set(group) for group in cliques(ranks, gap + 0.5)]
+def test_cliques_are_maximal_and_cover_every_close_pair(ranks, distance):
+    groups = [set(group) for group in cliques(ranks, distance + 0.5)]
     assert not any(a < b for a in groups for b in groups)
     for i in range(len(ranks)):
         for j in range(i):
             together = any({i, j} <= group for group in groups)
-            assert together == (abs(ranks[i] - ranks[j]) <= gap + 0.5)
+            assert together == (abs(ranks[i] - ranks[j]) <= distance + 0.5)

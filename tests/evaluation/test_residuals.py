@@ -21,7 +21,7 @@ def test_residuals_of_each_source_by_hand():
     assert (second.bias, second.rmse, second.coverage) == (-2.0, 2.0, 0.0)
 
 
-def test_without_sources_or_intervals_there_is_nothing_to_tell():
+def test_without_sources_there_are_no_source_residuals():
     plain = PredictedValues.of([1.0, 2.0], [1.0, 1.0])
     assert (plain.names, source_residuals(plain)) == ([], ())
     (found,) = source_residuals(PredictedValues.of([1.0], [2.0], sources=["x"]))
@@ -40,12 +40,12 @@ def test_means_are_of_rows_in_order_of_prediction():
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        (([1.0], [1.0, 2.0]), "One prediction per row"),
+        (([1.0], [1.0, 2.0]), "one prediction per row"),
         (([1.0, np.inf], [1.0, 2.0]), "finite"),
-        (([1.0], [1.0], None, ["a", "b"]), "One source per row"),
+        (([1.0], [1.0], None, ["a", "b"]), "one source per row"),
     ],
 )
-def test_what_does_not_fit_is_refused(given, problem):
+def test_inconsistent_arrays_are_refused(given, problem):
     with pytest.raises(ValueError, match=problem):
         PredictedValues.of(*given)
 
@@ -59,7 +59,7 @@ def _closed():
     plt.close("all")
 
 
-def test_residuals_and_means_are_drawn():
+def test_residuals_and_means_are_plotted():
     display = ResidualDisplay(Y, Y + 1).plot()
     left, right = display.axes_
     (points,) = left.collections
@@ -79,7 +79,7 @@ def test_each_source_has_a_colour_and_the_small_ones_share_one():
     assert len(display.axes_[1].lines) == 8
 
 
-def test_an_estimator_is_asked_and_given_axes_are_used():
+def test_from_estimator_with_given_axes():
     X = Y[:, None]
     axes = plt.subplots(1, 2)[1]
     model = LinearRegression().fit(X, Y)
@@ -88,6 +88,6 @@ def test_an_estimator_is_asked_and_given_axes_are_used():
     np.testing.assert_allclose(display.predicted, Y)
 
 
-def test_what_does_not_fit_is_refused_of_residual_display():
-    with pytest.raises(ValueError, match="One prediction per row"):
+def test_residual_display_refuses_inconsistent_arrays():
+    with pytest.raises(ValueError, match="one prediction per row"):
         ResidualDisplay(Y, Y[:-1]).plot()

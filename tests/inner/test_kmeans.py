@@ -20,8 +20,8 @@ from ensemblage.inner._kmeans import (
     farthest_rows,
     label_rows,
     random_rows,
-    run_until_rest,
-    step_towards,
+    run_until_converged,
+    update_by_batch,
 )
 from ensemblage.inner._kmeans_kernels import cluster_sums, view_votes
 from reference.inner_kmeans import algorithm_6
@@ -30,12 +30,12 @@ from reference.papers_data import read
 
 X, Y = load_iris(return_X_y=True)
 DRAWS = Draws(7, 2, True, 3)
-CLOUDS = np.array([[0.0, 0.0], [0.1, 0.0], [9.0, 0.0], [9.1, 0.0], [0.0, 9.0], [0.0, 9.1]])
+CLUSTERS = np.array([[0.0, 0.0], [0.1, 0.0], [9.0, 0.0], [9.1, 0.0], [0.0, 9.0], [0.0, 9.1]])
 ROWS = np.array([[0.0, 0.0], [1.0, 0.0], [8.0, 0.0], [8.0, 6.0]])
 WEIGHTS = np.array([1.0, 2.0, 1.0, 3.0])
 BLOCK = Block(0, ROWS, WEIGHTS)
 CENTERS = np.array([[0.0, 0.0], [8.0, 0.0]])
-EVERYTHING = np.ones((1, 2))
+ALL_FEATURES = np.ones((1, 2))
 PAPER = {"schedule": "paper", "resample": "fit", "tol": 0.0}
 WAYS = ((True, False), (False, False), (False, True))
 MODES = [
@@ -45,7 +45,7 @@ MODES = [
     for assign in ("vote", "nearest")
 ]
 
-may_not_rest = pytest.mark.filterwarnings(
+may_not_converge = pytest.mark.filterwarnings(
     "ignore:Rows still change:sklearn.exceptions.ConvergenceWarning"
 )
 
@@ -65,17 +65,17 @@ def test_centres_are_averaged_over_the_later_half_of_the_passes():
     views_of, _ = draw_pass_views(4, DRAWS, "iteration", 20, 28)
     start = X[[0, 60, 120]]
     run = run_anneal(X, start, views_of, 5)
-    trail = [algorithm_6(X, start, views_of, n)[1] for n in (3, 4, 5)]
+    history = [algorithm_6(X, start, views_of, n)[1] for n in (3, 4, 5)]
     assert run.n_iter == 5
-    np.testing.assert_allclose(run.centers, np.mean(trail, axis=0), rtol=1e-14)
+    np.testing.assert_allclose(run.centers, np.mean(history, axis=0), rtol=1e-14)
 
 
-def test_no_pass_leaves_the_centres_where_they_are():
+def test_zero_passes_return_the_initial_centres():
     np.testing.assert_array_equal(run_anneal(X, X[:3], lambda _: X, 0).centers, X[:3])
 
 
 @pytest.mark.parametrize("resample", ["fit", "iteration", "instance"])
-def test_views_of_passes_are_new_unless_they_are_drawn_once(resample):
+def test_views_are_resampled_unless_drawn_once(resample):
     _, paper = draw_pass_views(4, DRAWS, resample, 10, 7)
     views_of, last = draw_pass_views(4, DRAWS, resample, 10, 28)
     assert (paper.shape, last.shape) == ((7, 4), (28, 4))
@@ -85,24 +85,24 @@ def test_views_of_passes_are_new_unless_they_are_drawn_once(resample):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_distant_rows_take_one_of_each_cloud(seed):
-    centers = distant_rows(MemoryBlocks(CLOUDS), 3, np.random.default_rng(seed))
+def test_distant_rows_are_one_of_each_cluster(seed):
+    centers = distant_rows(MemoryBlocks(CLUSTERS), 3, np.random.default_rng(seed))
     assert {(x > 5, y > 5) for x, y in centers} == {(False, False), (True, False), (False, True)}
 
 
 def test_rows_without_weight_are_not_drawn():
-    source = MemoryBlocks(CLOUDS, np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0]), block_rows=2)
+    source = MemoryBlocks(CLUSTERS, np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0]), block_rows=2)
     drawn = random_rows(source, 3, np.random.default_rng(0))
-    assert sorted(map(tuple, drawn)) == sorted(map(tuple, CLOUDS[1::2]))
+    assert sorted(map(tuple, drawn)) == sorted(map(tuple, CLUSTERS[1::2]))
 
 
-def test_too_few_weights_leave_every_row_to_choose_from():
-    source = MemoryBlocks(CLOUDS, np.array([1.0, 0, 0, 0, 0, 0]))
+def test_too_few_positive_weights_draw_from_all_rows():
+    source = MemoryBlocks(CLUSTERS, np.array([1.0, 0, 0, 0, 0, 0]))
     drawn = random_rows(source, 4, np.random.default_rng(0))
     assert len({tuple(row) for row in drawn}) == 4
 
 
-def test_of_many_rows_some_with_weight_are_drawn_for_the_start(monkeypatch):
+def test_k_means_plus_plus_runs_on_a_sample_of_rows_with_weight(monkeypatch):
     monkeypatch.setattr("ensemblage.inner._kmeans.START_ROWS", 40)
     monkeypatch.setattr("ensemblage.inner._kmeans.ROWS_PER_CLUSTER", 2)
     rng = np.random.default_rng(0)
@@ -120,7 +120,7 @@ def test_of_many_rows_some_with_weight_are_drawn_for_the_start(monkeypatch):
 
 def test_labels_come_with_the_views_that_agree_and_the_inertia():
     views = np.array([[1.0, 0.0], [0.0, 1.0]])
-    values, (inertia, counts, weights) = label_rows(BLOCK, CENTERS, EVERYTHING, views)
+    values, (inertia, counts, weights) = label_rows(BLOCK, CENTERS, ALL_FEATURES, views)
     assert values["label"].tolist() == [0, 0, 1, 1]
     # the second feature is the same in both centres, so its view votes for the first
     assert values["vote"].tolist() == [1.0, 1.0, 0.5, 0.5]
@@ -132,32 +132,32 @@ def test_labels_come_with_the_views_that_agree_and_the_inertia():
 def test_labels_of_all_rows_do_not_depend_on_the_blocks(block_rows):
     views = np.array([[1.0, 0.0], [0.0, 1.0]])
     source = MemoryBlocks(ROWS, WEIGHTS, block_rows=block_rows)
-    values, (inertia, counts, weights) = source.collect(label_rows, CENTERS, EVERYTHING, views)
+    values, (inertia, counts, weights) = source.collect(label_rows, CENTERS, ALL_FEATURES, views)
     assert values["label"].tolist() == [0, 0, 1, 1]
     assert values["vote"].tolist() == [1.0, 1.0, 0.5, 0.5]
     assert (inertia, counts.tolist(), weights.tolist()) == (110.0, [2, 2], [3.0, 4.0])
-    assert source.reduce(cluster_totals, CENTERS, EVERYTHING)[0] == 110.0
+    assert source.reduce(cluster_totals, CENTERS, ALL_FEATURES)[0] == 110.0
 
 
 def test_a_pass_adds_up_each_clusters_rows():
-    carry, found = assign_pass(BLOCK, CENTERS, EVERYTHING, fresh=True)
-    assert carry["label"].tolist() == [0, 0, 1, 1]
+    state, found = assign_pass(BLOCK, CENTERS, ALL_FEATURES, fresh=True)
+    assert state["label"].tolist() == [0, 0, 1, 1]
     np.testing.assert_array_equal(found.sums.sums, [[2.0, 0.0], [32.0, 18.0]])
     np.testing.assert_array_equal(found.sums.totals, [3.0, 4.0])
     assert (found.n_changed, found.n_evaluated) == (4, 4)
 
 
 def test_rows_far_from_the_border_are_skipped():
-    carry, _ = bounded_pass(BLOCK, CENTERS, EVERYTHING, True, np.zeros(2))
-    again = BLOCK._replace(state=carry)
-    after, found = bounded_pass(again, CENTERS, EVERYTHING, False, np.array([1.0, 1.0]))
+    state, _ = bounded_pass(BLOCK, CENTERS, ALL_FEATURES, True, np.zeros(2))
+    again = BLOCK._replace(state=state)
+    after, found = bounded_pass(again, CENTERS, ALL_FEATURES, False, np.array([1.0, 1.0]))
     assert after["label"].tolist() == [0, 0, 1, 1]
     assert (found.n_changed, found.n_evaluated) == (0, 0)
 
 
-def test_the_farthest_row_of_positive_weight_is_offered_first():
-    carry, _ = assign_pass(BLOCK, CENTERS, EVERYTHING, fresh=True)
-    light = BLOCK._replace(state=carry, weights=np.array([1.0, 2.0, 1.0, 0.0]))
+def test_the_farthest_row_of_positive_weight_is_first():
+    state, _ = assign_pass(BLOCK, CENTERS, ALL_FEATURES, fresh=True)
+    light = BLOCK._replace(state=state, weights=np.array([1.0, 2.0, 1.0, 0.0]))
     distances, _, labels, _ = farthest_rows(light, CENTERS, 1)
     assert (distances.tolist(), labels.tolist()) == ([1.0], [0])
 
@@ -170,7 +170,7 @@ def case(X, seed, n_rows, n_clusters):
 
 def ours(X, centers, views_of, prune, max_iter):
     source = MemoryBlocks(X, block_rows=64)
-    run = run_until_rest(source, centers, views_of, prune, max_iter, -1.0, lambda: False)
+    run = run_until_converged(source, centers, views_of, prune, max_iter, -1.0, lambda: False)
     views = views_of(run.n_iter - 1)
     values, _ = source.collect(label_rows, run.centers, views, views)
     return values["label"], run
@@ -197,7 +197,7 @@ def test_equals_algorithm_6_on_the_same_views(seed, resampled, prune):
 
 
 def made_up(name, seed):
-    """Whole numbers, tenths, and two values only: distances tie all the time."""
+    """Integers, tenths, or two values only: distances tie often."""
     rng = np.random.default_rng(seed)
     whole = rng.integers(0, 4, size=(60, 5)) + 3 * rng.integers(0, 2, size=(60, 1))
     return {"whole": whole * 1.0, "tenths": whole / 10, "two-valued": (whole % 2) * 1.0}[name]
@@ -221,7 +221,7 @@ def test_ties_go_to_the_lowest_index_for_twenty_seeds(name):
             check(X, centers, seed, resampled, prune)
 
 
-# all of them have repeated values: whole numbers, tenths or hundredths
+# all of them have repeated values: integers, tenths or hundredths
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
@@ -237,14 +237,16 @@ def test_equals_algorithm_6_for_twenty_seeds(shared, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["pendigits", "waveform"])
-def test_bounds_skip_more_than_half_of_the_rows_and_change_nothing(shared, name):
+def test_bounds_skip_more_than_half_of_the_rows_with_the_same_result(shared, name):
     X, y = read(shared, name)
     evaluated = []
     for seed in range(10):
         start = X[np.random.default_rng(seed).permutation(len(X))[: len(np.unique(y))]]
         views = draw_feature_views(X.shape[1], Draws(50, X.shape[1] // 2, True, seed))
         runs = [
-            run_until_rest(MemoryBlocks(X), start, lambda _, v=views: v, prune, 100, -1.0, bool)
+            run_until_converged(
+                MemoryBlocks(X), start, lambda _, v=views: v, prune, 100, -1.0, bool
+            )
             for prune in (False, True)
         ]
         np.testing.assert_array_equal(runs[0].centers, runs[1].centers)
@@ -263,29 +265,29 @@ def test_one_identity_view_is_lloyds_algorithm(seed):
     assert model.inertia_ == pytest.approx(lloyd.inertia_)
 
 
-def test_a_step_by_hand():
+def test_a_batch_update_by_hand():
     rows = np.array([[1.0, 0.0], [3.0, 0.0], [8.0, 6.0]])
     labels = np.array([0, 0, 1], np.int32)
     sums = cluster_sums(rows, np.array([1.0, 3.0, 1.0]), labels, 3)
     centers = np.array([[0.0, 0.0], [8.0, 0.0], [20.0, 20.0]])
-    moved, weights = step_towards(centers, np.array([4.0, 2.0, 0.0]), sums)
-    # four of eight towards 2.5, one of three towards (8, 6); nobody near the third
+    moved, weights = update_by_batch(centers, np.array([4.0, 2.0, 0.0]), sums)
+    # 4/8 towards 2.5, 1/3 towards (8, 6); no row near the third
     np.testing.assert_allclose(moved, [[1.25, 0.0], [8.0, 2.0], [20.0, 20.0]])
     assert weights.tolist() == [8.0, 3.0, 0.0]
 
 
 @given(st.integers(1, 29), st.integers(0, 100))
-def test_steps_end_at_the_mean_of_all_rows(cut, seed):
+def test_batch_updates_give_the_mean_of_all_rows(cut, seed):
     rows = np.random.default_rng(seed).normal(size=(30, 2))
     center, weight = np.zeros((1, 2)), np.zeros(1)
     for part in (rows[:cut], rows[cut:]):
         sums = cluster_sums(part, np.ones(len(part)), np.zeros(len(part), np.int32), 1)
-        center, weight = step_towards(center, weight, sums)
+        center, weight = update_by_batch(center, weight, sums)
     np.testing.assert_allclose(center[0], rows.mean(axis=0), atol=1e-12)
 
 
 @pytest.mark.parametrize("resample", ["fit", "iteration", "instance"])
-def test_a_stream_finds_blobs_apart(resample):
+def test_partial_fit_finds_separated_blobs(resample):
     X, truth = make_blobs(2000, centers=4, cluster_std=0.2, random_state=3)
     model = InnerKMeans(4, n_views=9, resample=resample, random_state=0)
     again = clone(model)
@@ -300,7 +302,7 @@ def test_a_stream_finds_blobs_apart(resample):
     np.testing.assert_array_equal(model.cluster_centers_, again.cluster_centers_)
 
 
-def test_the_first_batch_is_a_fit_and_a_fit_may_go_on():
+def test_the_first_batch_is_a_fit_and_partial_fit_continues_a_fit():
     X, _ = make_blobs(600, centers=3, random_state=0)
     first, whole = (InnerKMeans(3, random_state=0) for _ in range(2))
     np.testing.assert_array_equal(
@@ -313,7 +315,7 @@ def test_the_first_batch_is_a_fit_and_a_fit_may_go_on():
         InnerKMeans(3).partial_fit(X[:2])
 
 
-def test_a_bad_batch_changes_nothing():
+def test_an_invalid_batch_leaves_the_model_unchanged():
     X, _ = make_blobs(600, centers=3, random_state=0)
     model = InnerKMeans(3, random_state=0).fit(X)
     before = model.cluster_centers_.copy(), model.n_iter_
@@ -323,10 +325,10 @@ def test_a_bad_batch_changes_nothing():
     assert model.n_iter_ == before[1]
 
 
-def test_another_number_of_clusters_is_another_stream():
+def test_partial_fit_with_another_number_of_clusters_raises():
     X = np.arange(12.0)[:, None]
     model = InnerKMeans(2, random_state=0).partial_fit(X)
-    with pytest.raises(ValueError, match="the stream began with 2 clusters: call fit"):
+    with pytest.raises(ValueError, match="partial_fit began with 2 clusters: call fit"):
         model.set_params(n_clusters=3).partial_fit(X)
 
 
@@ -341,12 +343,12 @@ def test_another_number_of_clusters_is_another_stream():
         "from different random draws"
     },
 )
-def test_scikit_learns_checks(estimator, check):
+def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 class Nearness:
-    """The measure of K-means: minus the squared distance, centres on the last axis."""
+    """The measure of K-means: negative squared distance, centres on the last axis."""
 
     def __init__(self, rows):
         self.rows, self.n_items = rows, rows.shape[1]
@@ -364,10 +366,10 @@ def test_the_kernel_is_an_inner_ensemble_of_distances():
     np.testing.assert_array_equal(votes[np.arange(len(X)), labels], votes.max(axis=1))
 
 
-@may_not_rest
+@may_not_converge
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("replace", [True, False])
-def test_predict_gives_the_labels_and_votes_are_shares(mode, replace):
+def test_predict_gives_the_labels_and_votes_are_fractions(mode, replace):
     model = InnerKMeans(3, n_views=9, replace=replace, max_iter=20, random_state=0, **mode).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     assert model.votes_.min() >= 0
@@ -384,7 +386,7 @@ def test_the_annealed_schedule_ends_at_the_nearest_prototype():
     np.testing.assert_allclose(model.cluster_centers_, means, rtol=1e-10)
 
 
-def test_assignments_that_stand_end_the_passes():
+def test_unchanged_assignments_end_the_passes():
     data, truth = make_blobs(300, centers=3, cluster_std=0.2, random_state=3)
     model = InnerKMeans(3, random_state=0).fit(data)
     assert len(np.unique(np.c_[truth, model.labels_], axis=0)) == 3
@@ -393,7 +395,7 @@ def test_assignments_that_stand_end_the_passes():
     np.testing.assert_allclose(model.cluster_centers_, means, rtol=1e-12)
 
 
-@may_not_rest
+@may_not_converge
 @pytest.mark.parametrize("mode", MODES[:6:2])
 def test_the_same_seed_gives_the_same_bits(mode):
     first, again = (InnerKMeans(3, random_state=7, n_init=2, **mode).fit(X) for _ in range(2))
@@ -401,7 +403,7 @@ def test_the_same_seed_gives_the_same_bits(mode):
     np.testing.assert_array_equal(first.votes_, again.votes_)
 
 
-def test_weights_of_two_are_rows_given_twice():
+def test_weights_of_two_equal_repeated_rows():
     weights = np.where(np.arange(len(X)) % 3 == 0, 2.0, 1.0)
     options = {"init": X[::50], "random_state": 0}
     weighted = InnerKMeans(3, **options).fit(X, sample_weight=weights)
@@ -426,22 +428,22 @@ def test_blocks_of_rows_give_the_same_clusters_as_one_block():
 
 
 @pytest.mark.parametrize("init", ["k-means++", "random"])
-def test_starts_are_rows_and_find_blobs_apart(init):
+def test_initialisations_find_separated_blobs(init):
     data, truth = make_blobs(400, centers=5, cluster_std=0.1, random_state=3)
     model = InnerKMeans(5, init=init, n_init=10, random_state=0).fit(data)
     assert len(np.unique(np.c_[truth, model.labels_], axis=0)) == 5
 
 
-def test_a_callable_start_is_asked():
+def test_a_callable_init_is_called():
     def first_rows(data, n_clusters, random_state):
         return data[:n_clusters]
 
-    asked = InnerKMeans(3, init=first_rows, n_init=1, random_state=0).fit(X)
+    called = InnerKMeans(3, init=first_rows, n_init=1, random_state=0).fit(X)
     given = InnerKMeans(3, init=X[:3], random_state=0).fit(X)
-    np.testing.assert_array_equal(asked.labels_, given.labels_)
+    np.testing.assert_array_equal(called.labels_, given.labels_)
 
 
-def test_the_distant_start_is_as_good_as_scikit_learns():
+def test_k_means_plus_plus_has_the_inertia_of_scikit_learn():
     data, _ = make_blobs(500, centers=12, random_state=1)
     one_pass = {"n_views": 1, "view_size": 1.0, "replace": False, "schedule": "paper"}
     ours = [InnerKMeans(12, resample="fit", random_state=seed, **one_pass).fit(data).inertia_
@@ -458,7 +460,7 @@ def test_an_empty_cluster_moves_to_the_farthest_row():
     assert model.labels_.tolist() == [0, 0, 0, 1, 1, 2]
 
 
-def test_two_empty_clusters_take_two_rows_and_leave_no_other_empty():
+def test_two_empty_clusters_take_two_rows_and_empty_no_other():
     data = np.array([[0.0], [0.1], [0.2], [9.0], [9.5], [50.0]])
     start = np.array([[0.0], [40.0], [1000.0], [2000.0]])
     model = InnerKMeans(4, init=start, n_views=1, view_size=1.0, replace=False, schedule="paper",
@@ -472,10 +474,10 @@ def test_fewer_distinct_rows_than_clusters_warn():
     assert np.isfinite(model.cluster_centers_).all()
 
 
-def test_a_run_that_never_rests_says_what_to_try():
+def test_a_run_that_does_not_converge_warns_with_advice():
     with pytest.warns(ConvergenceWarning, match="schedule='anneal' or resample='fit'"):
         InnerKMeans(10, schedule="paper", n_views=3, max_iter=3, random_state=0).fit(X)
-    with pytest.warns(ConvergenceWarning, match="Raise max_iter or tol"):
+    with pytest.warns(ConvergenceWarning, match="Increase max_iter or tol"):
         InnerKMeans(10, max_iter=2, tol=0, random_state=0).fit(X)
 
 
@@ -496,17 +498,17 @@ def test_a_run_that_never_rests_says_what_to_try():
         ({"resample": "never"}, X, "resample"),
     ],
 )
-def test_bad_input_is_named(parameters, data, message):
+def test_invalid_input_raises(parameters, data, message):
     with pytest.raises(ValueError, match=message):
         InnerKMeans(**{"n_clusters": 3, **parameters}).fit(data)
 
 
-def test_weights_of_zero_leave_nothing_to_cluster():
+def test_all_zero_weights_raise():
     with pytest.raises(ValueError, match=r"sample_weight|weights"):
         InnerKMeans(3).fit(X, sample_weight=np.zeros(len(X)))
 
 
-def test_new_rows_that_overflow_are_refused():
+def test_new_rows_that_overflow_raise():
     model = InnerKMeans(3, random_state=0).fit(X)
     for method in (model.predict, model.transform, model.score):
         with pytest.raises(ValueError, match="overflow"):

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from ensemblage.inner import Draws, add_cluster_sums, cluster_means, own_distances
 from ensemblage.inner._kmeans_kernels import (
-    Ballot,
+    VoteInputs,
     _add_rows,
     _bound,
     _count,
-    _ranked,
+    _order_statistic,
     _squares,
     _vote_by_instance,
     add_exactly,
@@ -23,7 +23,7 @@ from ensemblage.inner._kmeans_kernels import (
     instance_votes,
     move_row,
     nearest_exactly,
-    slack_of,
+    rounding_slack,
     two_product,
     two_sum,
     view_votes,
@@ -39,21 +39,21 @@ VIEWS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 MASK = 2**64 - 1
 
 
-def test_rows_count_by_their_weight():
+def test_weighted_sums_and_means():
     found = cluster_sums(ROWS, np.array([1.0, 2.0, 3.0]), LABELS, 3)
     np.testing.assert_array_equal(found.sums, [[16, 20], [0, 0], [6, 8]])
     np.testing.assert_array_equal(found.totals, [4, 0, 2])
     np.testing.assert_array_equal(cluster_means(found), [[4, 5], [0, 0], [3, 4]])
 
 
-def test_a_row_that_moves_is_all_of_its_new_cluster():
+def test_move_row_to_an_empty_cluster():
     found = cluster_sums(ROWS, np.array([1.0, 2.0, 3.0]), LABELS, 3)
     move_row(found, ROWS[2], 3.0, 0, 1)
     np.testing.assert_array_equal(cluster_means(found), [[1, 2], [5, 6], [3, 4]])
     np.testing.assert_array_equal(found.totals, [1, 3, 2])
 
 
-def test_what_rounding_loses_is_kept():
+def test_rounding_errors_are_kept():
     rows = np.array([[1.0], [2.0**-60], [-1.0]])
     found = cluster_sums(rows, np.ones(3), np.zeros(3, np.int32), 1)
     assert found.sums[0, 0] + found.sums_lost[0, 0] == 2.0**-60
@@ -80,7 +80,7 @@ def test_the_weighted_mean_of_equal_values_is_that_value(seed, value):
     assert cluster_means(found)[0, 0] == value
 
 
-def test_the_plain_function_gives_what_the_compiled_one_gives():
+def test_the_compiled_row_sums_equal_the_python_ones():
     results = []
     for kernel in (_add_rows.python, _add_rows):
         sums, lost = np.zeros((3, 3)), np.zeros((3, 3))
@@ -106,16 +106,16 @@ def test_the_clusters_add_up_to_the_whole(seed, n_clusters):
     np.testing.assert_allclose(totals.sum(), weights.sum())
 
 
-numbers = st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6)
+floats = st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6)
 
 
-def test_what_rounding_loses_is_told():
+def test_rounding_errors_are_returned():
     assert two_sum(1.0, 2.0**-60) == (1.0, 2.0**-60)
     near_one = 1 + 2.0**-30  # its square is 1 + 2^-29 + 2^-60
     assert two_product(near_one, near_one) == (1 + 2.0**-29, 2.0**-60)
 
 
-def test_an_expansion_keeps_what_one_number_cannot():
+def test_an_expansion_is_exact():
     parts = np.zeros(64)
     n_parts = 0
     for value in (1.0, 2.0**-100, 3.0, -4.0):
@@ -144,7 +144,7 @@ def test_of_equal_centres_the_lowest_index_is_nearest():
     assert nearest_exactly(np.zeros(2), centers, np.ones(2), distances, 0.2) == 3
 
 
-@given(st.lists(st.tuples(numbers, numbers, numbers, st.integers(0, 5)), min_size=1, max_size=6))
+@given(st.lists(st.tuples(floats, floats, floats, st.integers(0, 5)), min_size=1, max_size=6))
 @settings(deadline=None, max_examples=200)
 def test_the_sign_is_that_of_exact_arithmetic(columns):
     row, one, other, view = (np.array(each, float) for each in zip(*columns, strict=True))
@@ -156,7 +156,7 @@ def test_the_sign_is_that_of_exact_arithmetic(columns):
         assert np.sign(found) == (difference > 0) - (difference < 0)
 
 
-@given(st.lists(numbers, max_size=30))
+@given(st.lists(floats, max_size=30))
 @settings(deadline=None)
 def test_an_expansion_is_the_exact_sum(values):
     parts, n_parts = np.zeros(64), 0
@@ -181,14 +181,14 @@ def test_views_vote_for_the_centre_that_is_near_in_their_own_features():
     assert counts.tolist() == [2, 2, 3]
 
 
-def test_a_tie_of_votes_is_the_incumbents_else_the_lowest_index():
+def test_ties_go_to_the_incumbent_else_to_the_lowest_index():
     rows = np.array([[3.0, 1.0]] * 3)
     incumbents = np.array([1, 0, -1], np.int32)
     assert view_votes(rows, CENTERS, VIEWS[:2], incumbents)[0].tolist() == [1, 0, 0]
     assert view_votes(rows, CENTERS, VIEWS[:2])[0].tolist() == [0, 0, 0]
 
 
-def test_agreement_counts_the_votes_for_the_label_asked_about():
+def test_agreeing_views_counts_votes_for_the_given_label():
     rows = np.array([[3.0, 1.5], [3.0, 1.5]])
     labels = np.array([0, 1], np.int32)
     assert agreeing_views(rows, CENTERS, VIEWS, labels).tolist() == [1, 2]
@@ -207,7 +207,7 @@ def test_equals_the_papers_loop(seed, dtype):
 
 @given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 9), st.integers(1, 40))
 @settings(max_examples=40, deadline=None)
-def test_rows_are_judged_one_by_one(seed, n_clusters, n_views, n):
+def test_rows_are_assigned_independently(seed, n_clusters, n_views, n):
     rows, centers, views = draw(seed, n + n_clusters, 5, n_clusters, n_views)
     labels, counts = view_votes(rows, centers, views)
     alone = [view_votes(row[None], centers, views) for row in rows]
@@ -251,39 +251,39 @@ def test_equal_distances_are_equal_and_go_to_the_lowest_index(seed, dtype):
         assert (label, count) == (expected, tally[expected])
 
 
-def test_the_plain_functions_give_what_the_compiled_ones_give():
+def test_the_compiled_kernels_equal_the_python_ones():
     rows, centers, views = draw(3)
-    everyone = np.arange(len(rows))
+    everything = np.arange(len(rows))
     results = []
-    ballot = Ballot(rows, centers, views, slack_of(rows, rows.shape[1]))
+    inputs = VoteInputs(rows, centers, views, rounding_slack(rows, rows.shape[1]))
     for squares_of, count, bound in ((_squares.python, _count.python, _bound.python),
                                      (_squares, _count, _bound)):  # fmt: skip
         squares = np.zeros((5, 4, len(rows)))
         labels, counts = np.full(len(rows), -1, np.int32), np.zeros(len(rows), np.int32)
         bounds = np.zeros(len(rows))
-        squares_of(rows, centers, everyone, squares)
+        squares_of(rows, centers, everything, squares)
         distances = np.tensordot(views, squares, 1)
-        count(ballot, distances, everyone, labels, counts, True)
-        bound(distances, ballot.slack, everyone, labels, bounds)
+        count(inputs, distances, everything, labels, counts, True)
+        bound(distances, inputs.slack, everything, labels, bounds)
         results.append((squares, labels, counts, bounds))
     for plain, compiled in zip(*results, strict=True):
         np.testing.assert_allclose(plain, compiled, atol=1e-12)
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=60), st.data())
-def test_a_ranked_value_is_the_one_that_sorting_finds(values, data):
+def test_order_statistic_equals_sorting(values, data):
     rank = data.draw(st.integers(0, len(values) - 1))
-    assert _ranked(np.array(values), rank) == sorted(values)[rank]
-    assert _ranked.python(np.array(values), rank) == sorted(values)[rank]
+    assert _order_statistic(np.array(values), rank) == sorted(values)[rank]
+    assert _order_statistic.python(np.array(values), rank) == sorted(values)[rank]
 
 
 def row_views(row, n_views, n_draws, replace, seed):
-    """The row's own views, by SplitMix64 in Python's whole numbers."""
+    """The row's own views, by SplitMix64 in Python integers."""
     state = seed
     for word in (row.astype(np.float64) + 0.0).view(np.uint64).tolist():
         state = ((state ^ word) * 0xBF58476D1CE4E5B9 + 0x9E3779B97F4A7C15) & MASK
         state ^= state >> 31
-    views, deck = np.zeros((n_views, len(row))), list(range(len(row)))
+    views, order = np.zeros((n_views, len(row))), list(range(len(row)))
     for view in views:
         for draw_instance_votes in range(n_draws):
             state = (state + 0x9E3779B97F4A7C15) & MASK
@@ -294,8 +294,8 @@ def row_views(row, n_views, n_draws, replace, seed):
                 feature = int(share * len(row))
             else:
                 swap = draw_instance_votes + int(share * (len(row) - draw_instance_votes))
-                deck[draw_instance_votes], deck[swap] = deck[swap], deck[draw_instance_votes]
-                feature = deck[draw_instance_votes]
+                order[draw_instance_votes], order[swap] = order[swap], order[draw_instance_votes]
+                feature = order[draw_instance_votes]
             view[feature] += 1
     return views
 
@@ -336,7 +336,7 @@ def test_equal_distances_go_to_the_lowest_index(seed):
 
 @given(st.integers(0, 1000))
 @settings(max_examples=20, deadline=None)
-def test_a_rows_views_do_not_depend_on_where_it_stands(seed):
+def test_a_rows_views_do_not_depend_on_its_position(seed):
     rows, centers = draw_instance_votes(seed)
     order = np.random.default_rng(seed).permutation(len(rows))
     draws = Draws(5, 2, True, seed)
@@ -345,20 +345,22 @@ def test_a_rows_views_do_not_depend_on_where_it_stands(seed):
     np.testing.assert_array_equal(labels[order], shuffled)
 
 
-def test_draws_are_even_over_the_features():
+def test_draws_are_uniform_over_the_features():
     rows = np.random.default_rng(0).normal(size=(300, 5))
     drawn = sum(row_views(row, 20, 2, replace=True, seed=3).sum(axis=0) for row in rows)
     np.testing.assert_allclose(drawn / drawn.sum(), 0.2, atol=0.01)
 
 
 @pytest.mark.parametrize("replace", [True, False])
-def test_the_plain_function_gives_what_the_compiled_one_gives_of_instance_votes(replace):
+def test_the_compiled_instance_votes_equal_the_python_ones(replace):
     rows, centers = draw_instance_votes(4, n=8)
     results = []
     for kernel in (_vote_by_instance.python, _vote_by_instance):
         labels, counts = np.full(8, -1, np.int32), np.zeros(8, np.int32)
         with np.errstate(over="ignore"):
-            ballot = Ballot(rows, centers, np.zeros((6, 1)), slack_of(rows, rows.shape[1]))
-            kernel(ballot, Draws(4, 2, replace, np.uint64(7)), labels, counts)
+            inputs = VoteInputs(
+                rows, centers, np.zeros((6, 1)), rounding_slack(rows, rows.shape[1])
+            )
+            kernel(inputs, Draws(4, 2, replace, np.uint64(7)), labels, counts)
         results.append((labels.tolist(), counts.tolist()))
     assert results[0] == results[1]

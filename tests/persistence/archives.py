@@ -1,12 +1,12 @@
-"""Model files with something changed in them."""
+"""Changes to model files."""
 
 import zipfile
 
 
 def rewrite(path, change):
-    """Write the archive again, with each member's bytes changed by ``change(name, data)``."""
+    """Rewrite the archive with ``change(name, data)`` as the data of each entry."""
     with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+        entries = {name: archive.read(name) for name in archive.namelist()}
     with zipfile.ZipFile(path, "w") as archive:
-        for name, data in members.items():
+        for name, data in entries.items():
             archive.writestr(name, change(name, data))

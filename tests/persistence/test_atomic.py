@@ -21,7 +21,7 @@ def test_text_and_bytes(tmp_path):
 
 
 @posix
-def test_modes_follow_the_umask_or_the_old_file(tmp_path):
+def test_file_mode_follows_umask_or_existing_file(tmp_path):
     path = tmp_path / "a"
     mask = os.umask(0o027)
     try:
@@ -35,7 +35,7 @@ def test_modes_follow_the_umask_or_the_old_file(tmp_path):
 
 
 @posix
-def test_links_stay_links_and_devices_stay_devices(tmp_path):
+def test_symlinks_and_devices_are_kept(tmp_path):
     (tmp_path / "real").write_text("old", encoding="utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     write_atomically(tmp_path / "link", "new")
@@ -45,8 +45,8 @@ def test_links_stay_links_and_devices_stay_devices(tmp_path):
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
 
 
-def test_bad_places(tmp_path):
-    with pytest.raises(ValueError, match="is a folder; name a file in it"):
+def test_invalid_paths(tmp_path):
+    with pytest.raises(ValueError, match="is a folder; expected a file"):
         check_writable(tmp_path)
     with pytest.raises(ValueError, match=r"no folder .*nowhere"):
         check_writable(tmp_path / "nowhere" / "a")
@@ -62,7 +62,7 @@ def test_no_permission(tmp_path):
 
 
 @posix
-def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path):
+def test_full_disk_leaves_only_the_old_file(tmp_path):
     path = tmp_path / "a"
     path.write_text("old", encoding="utf-8")
     script = f"""
@@ -83,7 +83,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_that_is_written_piece_by_piece_appears_at_the_end(tmp_path):
+def test_file_appears_when_complete(tmp_path):
     path = tmp_path / "out.bin"
     with open_atomically(path) as file:
         file.write(b"one")

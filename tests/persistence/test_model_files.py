@@ -12,11 +12,11 @@ from skops import io as theirs
 from skops.io import _trusted_types
 
 from ensemblage.persistence import load, save
-from ensemblage.persistence._model_files import _plain_lists, skops_io
+from ensemblage.persistence._model_files import _plain_trusted_types, skops_io
 from persistence.archives import rewrite
 
 
-def test_the_copy_is_ours_alone():
+def test_private_copy_of_skops():
     ours = skops_io()
     assert ours is not theirs
     assert ours is skops_io()
@@ -27,7 +27,7 @@ def test_the_copy_is_ours_alone():
     assert ours.loads(data, trusted=[name]).C == 1.0
 
 
-def test_skops_imported_later_is_whole():
+def test_skops_imported_later_is_unchanged():
     script = (
         "from ensemblage.persistence._model_files import skops_io\n"
         "ours = skops_io()\n"
@@ -40,8 +40,11 @@ def test_skops_imported_later_is_whole():
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_plain_values_are_those_of_skops():
-    lists, later = _plain_lists(), {"NUMPY_RANDOM_BIT_GENERATOR_TYPE_NAMES"}  # not in skops 0.14
+def test_plain_types_match_skops():
+    lists, later = (
+        _plain_trusted_types(),
+        {"NUMPY_RANDOM_BIT_GENERATOR_TYPE_NAMES"},
+    )  # not in skops 0.14
     ours, known = {name for name in vars(lists) if name.endswith("_NAMES")}, vars(_trusted_types)
     assert ours - later <= set(known)
     for name in ours & set(known):
@@ -49,7 +52,7 @@ def test_plain_values_are_those_of_skops():
     assert lists.SKLEARN_ESTIMATOR_TYPE_NAMES == []
 
 
-def test_loading_a_model_leaves_most_of_scikit_learn_alone(tmp_path):
+def test_loading_imports_little_of_scikit_learn(tmp_path):
     path = tmp_path / "model.skops"
     save(LogisticRegression().fit(np.eye(2), [0, 1]), path)
     script = (
@@ -93,7 +96,7 @@ def change_header(path, **facts):
     rewrite(path, change)
 
 
-def test_everything_comes_back(model_file):
+def test_round_trip(model_file):
     saved = load(model_file)
     assert saved.columns == ("a", "b", "c", "d")
     assert saved.kinds == ("numeric",) * 4
@@ -112,7 +115,7 @@ def test_truncated_files(model_file, share):
         load(model_file)
 
 
-def test_no_flipped_byte_escapes_as_another_error(model_file):
+def test_flipped_bytes_raise_value_error(model_file):
     data = bytearray(model_file.read_bytes())
     messages = []
     for position in range(0, len(data), max(1, len(data) // 60)):
@@ -127,14 +130,14 @@ def test_no_flipped_byte_escapes_as_another_error(model_file):
     assert all(text.startswith(str(model_file)) for text in messages)
 
 
-def test_files_that_are_no_models(tmp_path):
+def test_files_that_are_not_models(tmp_path):
     path = tmp_path / "a.skops"
     path.write_text("hello", encoding="utf-8")
     with pytest.raises(ValueError, match=r"is not a model file: `save\(\)` writes one"):
         load(path)
     path.write_bytes(theirs.dumps(LogisticRegression()))
     with pytest.raises(
-        ValueError, match=r"not a model file of Ensemblage: it has no ensemblage\.json"
+        ValueError, match=r"not a model file of Ensemblage: it does not contain ensemblage\.json"
     ):
         load(path)
     with pytest.raises(ValueError, match="There is no model file"):
@@ -143,7 +146,7 @@ def test_files_that_are_no_models(tmp_path):
         load(tmp_path)
 
 
-def test_a_newer_format_is_told_apart_from_damage(model_file):
+def test_other_format_versions_have_their_own_error(model_file):
     change_header(model_file, format=99)
     with pytest.raises(ValueError, match="has format 99, written by a newer Ensemblage"):
         load(model_file)
@@ -153,16 +156,16 @@ def test_a_newer_format_is_told_apart_from_damage(model_file):
 
 
 @pytest.mark.parametrize("facts", [{"columns": "absent"}, {"columns": 3}, {"format": "x"}])
-def test_a_broken_header_is_damage(model_file, facts):
+def test_invalid_header_is_damage(model_file, facts):
     change_header(model_file, **facts)
     with pytest.raises(ValueError, match="truncated or damaged"):
         load(model_file)
 
 
-def test_a_forged_function_is_refused_and_not_run(model_file, tmp_path):
-    """The file asks for os.system, as an attacker would; nothing of it may run."""
+def test_forged_function_is_refused_and_not_executed(model_file, tmp_path):
+    """The file contains os.system; nothing of it may be executed."""
     proof = tmp_path / "proof"
-    # What skops itself would write for an object that carries a function and its arguments.
+    # the schema that skops writes for a function
     schema = {
         "__class__": "system", "__module__": os.system.__module__, "__loader__": "FunctionNode",
         "content": {"module_path": os.system.__module__, "function": "system"},
@@ -175,38 +178,40 @@ def test_a_forged_function_is_refused_and_not_run(model_file, tmp_path):
     assert not proof.exists()
 
 
-class Stranger(BaseEstimator):
-    """An estimator of nobody's library."""
+class UntrustedEstimator(BaseEstimator):
+    """An estimator that is not trusted."""
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)
         return self
 
 
-def test_an_untrusted_type_is_named_when_loading(model_file):
+def test_untrusted_type_is_named_when_loading(model_file):
     with zipfile.ZipFile(model_file) as archive:
         header = archive.read("ensemblage.json")
-    model_file.write_bytes(theirs.dumps(Stranger().fit(X, Y)))
+    model_file.write_bytes(theirs.dumps(UntrustedEstimator().fit(X, Y)))
     with zipfile.ZipFile(model_file, "a") as archive:
         archive.writestr("ensemblage.json", header)
-    with pytest.raises(ValueError, match=r"not trusted: .*Stranger\. Nothing was loaded"):
+    with pytest.raises(ValueError, match=r"not trusted: .*UntrustedEstimator\. Nothing was loaded"):
         load(model_file)
 
 
-def test_an_untrusted_type_is_named_when_saving(tmp_path):
+def test_untrusted_type_is_named_when_saving(tmp_path):
     path = tmp_path / "a.skops"
-    with pytest.raises(ValueError, match=r"The model holds .*Stranger, which load\(\) does not"):
-        save(Stranger().fit(X, Y), path)
+    with pytest.raises(
+        ValueError, match=r"The model contains .*UntrustedEstimator, which load\(\) does not"
+    ):
+        save(UntrustedEstimator().fit(X, Y), path)
     assert not path.exists()
 
 
 def forge_zeros(path, n_bytes):
-    """Add a part of so many zeros, which take next to no room when packed."""
+    """Add an entry of ``n_bytes`` zeros, which compress to almost nothing."""
     with zipfile.ZipFile(path, "a", compression=zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("zeros.npy", bytes(n_bytes))
 
 
-def test_a_file_that_would_fill_the_memory_is_refused_unread(model_file, monkeypatch):
+def test_zip_bomb_is_refused_without_unpacking(model_file, monkeypatch):
     forge_zeros(model_file, 60_000_000)
     assert model_file.stat().st_size < 1_000_000
     with monkeypatch.context() as patched:
@@ -217,7 +222,7 @@ def test_a_file_that_would_fill_the_memory_is_refused_unread(model_file, monkeyp
     assert load(model_file, max_bytes=70_000_000).columns == tuple("abcd")
 
 
-def test_a_directory_that_lies_about_sizes_is_damage(model_file):
+def test_wrong_sizes_in_the_directory_are_damage(model_file):
     forge_zeros(model_file, 60_000_000)
     data = model_file.read_bytes()
     true, false = (size.to_bytes(4, "little") for size in (60_000_000, 60_000))

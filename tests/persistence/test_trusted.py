@@ -25,7 +25,7 @@ from ensemblage._core import DamagedStateError
 from ensemblage.bayes import BayesNetClassifier
 from ensemblage.inner import InnerKMeans, InnerTreeClassifier
 from ensemblage.persistence import TRUSTED_TYPES, load, save
-from ensemblage.persistence._trusted import check_common, check_foreign, is_trusted
+from ensemblage.persistence._trusted import check_common, check_sklearn, is_trusted
 from ensemblage.sources import SourceStrata
 from ensemblage.strata import (
     HISS,
@@ -43,7 +43,7 @@ X = np.random.default_rng(0).normal(size=(40, 3))
 Y = np.arange(40) % 2
 
 
-SOUND = [
+FITTED = [
     LogisticRegression().fit(X, Y),
     Ridge().fit(X, Y),
     SVC().fit(X, Y),
@@ -53,59 +53,64 @@ SOUND = [
 ]
 
 
-@pytest.mark.parametrize("part", SOUND, ids=lambda part: type(part).__name__)
-def test_what_a_fit_makes_is_sound(part):
+@pytest.mark.parametrize("part", FITTED, ids=lambda part: type(part).__name__)
+def test_fitted_estimators_pass(part):
     check_common(part)
-    check_foreign(part)
+    check_sklearn(part)
 
 
 @pytest.mark.parametrize(
-    ("part", "name", "value", "told"),
+    ("part", "name", "value", "problem"),
     [
-        (LogisticRegression(), "coef_", np.zeros((1, 2)), "coef_ has another shape"),
-        (LogisticRegression(), "intercept_", np.array([np.nan]), "intercept_ holds no finite"),
-        (Ridge(), "coef_", np.full(3, np.inf), "coef_ holds no finite numbers"),
+        (LogisticRegression(), "coef_", np.zeros((1, 2)), "coef_ has the wrong shape"),
+        (LogisticRegression(), "intercept_", np.array([np.nan]), "intercept_ is not finite"),
+        (Ridge(), "coef_", np.full(3, np.inf), "coef_ is not finite"),
         (SVC(), "support_", np.full(3, -1), "support"),
-        (SVC(), "_n_support", np.array([9, 999], np.int32), "not as many as counted"),
-        (DummyClassifier(), "_strategy", "eval", "_strategy is none"),
-        (NearestNeighbors(), "_fit_method", "x", "_fit_method is none"),
+        (
+            SVC(),
+            "_n_support",
+            np.array([9, 999], np.int32),
+            "number of support vectors does not match",
+        ),
+        (DummyClassifier(), "_strategy", "eval", "_strategy is unknown"),
+        (NearestNeighbors(), "_fit_method", "x", "_fit_method is unknown"),
     ],
 )
-def test_what_no_fit_makes_is_refused(part, name, value, told):
+def test_invalid_states_are_refused(part, name, value, problem):
     part.fit(X, Y)
     setattr(part, name, value)
-    with pytest.raises(DamagedStateError, match=told):
-        check_foreign(part)
+    with pytest.raises(DamagedStateError, match=problem):
+        check_sklearn(part)
 
 
-def test_bags_look_at_columns_that_there_are():
+def test_bagging_feature_indices_are_checked():
     part = BaggingClassifier(LogisticRegression(), 2, random_state=0).fit(X, Y)
     part.estimators_features_ = [np.array([0, 1, 7])] * 2
-    with pytest.raises(DamagedStateError, match="looks at no column"):
-        check_foreign(part)
+    with pytest.raises(DamagedStateError, match="feature index is out of range"):
+        check_sklearn(part)
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "problem"),
     [
         ("n_features_in_", -1, "n_features_in_ is"),
-        ("feature_names_in_", np.array(["a"], dtype=object), "does not name each column"),
-        ("n_jobs", 10**9, "n_jobs is no number of workers"),
+        ("feature_names_in_", np.array(["a"], dtype=object), "does not match the columns"),
+        ("n_jobs", 10**9, "n_jobs is invalid"),
         ("stratifier_", HISS(2, 0.5), "stratifier_ is not fitted"),
-        ("estimators_", "all of them", "estimators_ is no list"),
+        ("estimators_", "all of them", "estimators_ is not a list"),
         ("fusion_", 3, "fusion_ is not fitted"),
     ],
 )
-def test_parts_of_ours_are_whole(name, value, told):
+def test_invalid_attributes_of_our_estimators_are_refused(name, value, problem):
     model = StrataEnsembleClassifier(HISS(2, 0.5), cv=2, random_state=0).fit(X, Y)
     check_common(model)
     setattr(model, name, value)
-    with pytest.raises(DamagedStateError, match=told):
+    with pytest.raises(DamagedStateError, match=problem):
         check_common(model)
 
 
-# what others inherit from; no model is one
-CONTRACTS = {"Fusion"}
+# abstract base classes
+BASE_CLASSES = {"Fusion"}
 
 
 RNG = np.random.default_rng(0)
@@ -118,13 +123,13 @@ TRUSTED_Y = np.where(TRUSTED_X[:, 0] + TRUSTED_X[:, 1] > 0, "yes", "no")
 
 
 def exported_estimators():
-    """Every class with a ``fit`` that a package exports, but the contracts."""
+    """Yield every exported class with a ``fit``, except base classes."""
     for package in pkgutil.iter_modules(ensemblage.__path__, "ensemblage."):
-        door = importlib.import_module(package.name)
-        for name in getattr(door, "__all__", ()):
-            each = getattr(door, name)
+        module = importlib.import_module(package.name)
+        for name in getattr(module, "__all__", ()):
+            each = getattr(module, name)
             estimator = isinstance(each, type) and issubclass(each, BaseEstimator)
-            if estimator and hasattr(each, "fit") and name not in CONTRACTS:
+            if estimator and hasattr(each, "fit") and name not in BASE_CLASSES:
                 yield each
 
 
@@ -150,7 +155,7 @@ def test_every_exported_estimator_is_trusted():
     ],
 )
 def test_forged_trees_are_refused(tmp_path, model, forge):
-    """A tree whose nodes point outside would crash the process at predict."""
+    """A tree with node indices out of range would crash the process in predict."""
     path = tmp_path / "trees.skops"
     save(model.fit(TRUSTED_X, TRUSTED_Y), path)
     assert (load(path).model.predict(TRUSTED_X) == model.predict(TRUSTED_X)).all()
@@ -226,7 +231,7 @@ def test_forged_arrays_are_refused(tmp_path, model, attribute, forged):
         load(path)
 
 
-def test_a_tree_with_forged_nodes_is_refused(tmp_path):
+def test_inner_tree_with_forged_nodes_is_refused(tmp_path):
     fitted, path = MODELS["tree"](), tmp_path / "model.skops"
     save(fitted, path)
     assert (load(path).model.predict_proba(TRUSTED_X) == fitted.predict_proba(TRUSTED_X)).all()
@@ -236,7 +241,7 @@ def test_a_tree_with_forged_nodes_is_refused(tmp_path):
         load(path)
 
 
-def test_a_network_with_forged_modes_is_refused(tmp_path):
+def test_network_with_forged_modes_is_refused(tmp_path):
     fitted, path = MODELS["network"](), tmp_path / "model.skops"
     for coder in fitted.network_.coders:
         object.__setattr__(coder, "mode", -(2**28))
@@ -245,8 +250,8 @@ def test_a_network_with_forged_modes_is_refused(tmp_path):
         load(path)
 
 
-def test_types_are_judged_by_name_as_skops_judges_them():
-    """skops lists what it trusts, by importing everything; a name is enough for us."""
+def test_trusted_names_match_skops():
+    """skops imports everything to list what it trusts; we check names only."""
     lists = importlib.import_module("skops.io._trusted_types")
     known = {
         *lists.SKLEARN_ESTIMATOR_TYPE_NAMES,
@@ -281,17 +286,17 @@ def test_types_are_judged_by_name_as_skops_judges_them():
         "scipy.special.orthogonal",
     ],
 )
-def test_what_is_neither_listed_nor_public_is_not_trusted(name):
+def test_unlisted_private_names_are_not_trusted(name):
     assert not is_trusted(name)
 
 
 @pytest.mark.parametrize("home", ["numpy", "numpy._core._multiarray_umath"])
-def test_elementwise_functions_are_trusted_by_either_of_their_names(home):
+def test_ufuncs_are_trusted_under_both_module_names(home):
     assert is_trusted(f"{home}.log1p")
     assert not is_trusted(f"{home}.fromfile")
 
 
-def test_strata_of_one_class_and_members_of_several_kinds_are_whole(tmp_path):
+def test_round_trip_of_single_class_strata_and_mixed_members(tmp_path):
     rng = np.random.default_rng(0)
     TRUSTED_X = np.concatenate([rng.normal(0, 1, (40, 2)), rng.normal(9, 1, (20, 2))])
     y = np.where(np.arange(60) < 40, np.arange(60) % 2, 1)
@@ -308,7 +313,7 @@ def test_strata_of_one_class_and_members_of_several_kinds_are_whole(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [b"|V8", b">i8"])
-def test_an_array_of_bytes_or_in_another_order_is_refused(tmp_path, dtype):
+def test_raw_bytes_and_other_byte_orders_are_refused(tmp_path, dtype):
     path, model = (
         tmp_path / "model.skops",
         BayesNetClassifier(max_parents=1).fit(TRUSTED_X, TRUSTED_Y),

@@ -27,7 +27,7 @@ def boosting(library, settings=SETTINGS_GRID[:2]):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_each_setting_is_judged_at_each_stage(rows, library):
+def test_each_setting_is_evaluated_at_each_stage(rows, library):
     recipe = boosting(library)
     fold = rows.folds[0]
     outputs = recipe.fit_predict_fold(rows, fold, 0).outputs
@@ -38,14 +38,14 @@ def test_each_setting_is_judged_at_each_stage(rows, library):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_the_best_pair_of_settings_and_rounds_is_fitted_again(rows, library):
+def test_the_best_pair_of_settings_and_rounds_is_refitted(rows, library):
     recipe = boosting(library)
-    held = recipe.select_candidate(
+    tuned = recipe.select_candidate(
         rows, [recipe.fit_predict_fold(rows, fold, 0) for fold in rows.folds], 0
     )
-    model = recipe.refit(rows, held)
+    model = recipe.refit(rows, tuned)
     rounds = model.n_rounds if library == "lightgbm" else model.max_iter
-    assert rounds == N_ROUNDS[held.chosen % 3]
+    assert rounds == N_ROUNDS[tuned.chosen % 3]
     assert (model.predict(rows.X) == rows.y).mean() > 0.7
 
 
@@ -60,7 +60,7 @@ def test_more_rounds_than_there_are_repeat_the_last_outputs(rows, library):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_growth_stops_when_out_of_fold_rows_no_longer_gain(rows, library, monkeypatch):
+def test_early_stopping_on_the_test_rows(rows, library, monkeypatch):
     monkeypatch.setattr(_boosting, "MAX_STALLED_ROUNDS", 3)
     long = Boosting(
         "boosting", "standard", SETTINGS_GRID[3:4], library=library, n_rounds=(5, 150, 300)
@@ -70,17 +70,17 @@ def test_growth_stops_when_out_of_fold_rows_no_longer_gain(rows, library, monkey
     np.testing.assert_array_equal(outputs[1], outputs[2])
 
 
-def test_a_fit_again_takes_as_long_as_the_rounds_that_are_kept(rows):
+def test_the_refit_share_follows_the_rounds(rows):
     recipe = replace(boosting("sklearn", SETTINGS_GRID[3:4]), n_rounds=(5, 10))
     attempts = [
         recipe.fit_predict_fold(rows, fold, 0)._replace(rounds=(50,)) for fold in rows.folds
     ]
-    held = recipe.select_candidate(rows, attempts, 0)
-    assert held.refit_share == {0: 0.1, 1: 0.2}[held.chosen]
+    tuned = recipe.select_candidate(rows, attempts, 0)
+    assert tuned.refit_share == {0: 0.1, 1: 0.2}[tuned.chosen]
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_rounds_after_the_best_are_judged_as_they_are(rows, library, monkeypatch):
+def test_rounds_after_the_best_are_evaluated_uncalibrated(rows, library, monkeypatch):
     monkeypatch.setattr(_boosting, "MAX_STALLED_ROUNDS", 30)
     eager = SETTINGS_GRID[3]._replace(learning_rate=0.5)
     recipe = replace(boosting(library, (eager,)), n_rounds=(10, 20, 30, 300))
@@ -96,9 +96,9 @@ def test_rounds_after_the_best_are_judged_as_they_are(rows, library, monkeypatch
 
 def test_stages_that_most_folds_have_not_reached_are_not_chosen(rows):
     recipe = boosting("sklearn")  # two settings, at 5, 10 and 40 rounds
-    known = 0.6 * np.eye(3)[rows.y] + 0.4 / 3
+    informative = 0.6 * np.eye(3)[rows.y] + 0.4 / 3
     losing = np.full((3, 150, 3), 1 / 3)
-    growing = np.stack([losing[0], 0.3 * losing[0] + 0.7 * known, known])
+    growing = np.stack([losing[0], 0.3 * losing[0] + 0.7 * informative, informative])
     outputs = np.concatenate([losing, growing])
     attempts = [
         FoldPredictions(outputs[:, fold.test], 0.0, None, (40, reached))
@@ -112,7 +112,7 @@ def test_stages_that_most_folds_have_not_reached_are_not_chosen(rows):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_classes_that_a_fold_lacks(rows, library):
+def test_classes_missing_from_a_fold(rows, library):
     test = rows.folds[0].test
     two = Fold(np.flatnonzero(rows.y != 1), test)
     outputs = boosting(library).fit_predict_fold(rows, two, 0).outputs
@@ -123,7 +123,7 @@ def test_classes_that_a_fold_lacks(rows, library):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_weights_count_on_both_sides(rows, library):
+def test_weights_count_in_training_and_test_rows(rows, library):
     weighted = rows._replace(weights=np.where(rows.y == 0, 9.0, 1.0))
     plain, heavy = (
         boosting(library).fit_predict_fold(each, rows.folds[0], 0) for each in (rows, weighted)
@@ -142,7 +142,7 @@ def test_probabilities_are_those_of_lightgbm(fitted, rows):
     assert (fitted.predict(rows.X) == rows.y).mean() > 0.7
 
 
-def test_two_classes_and_labels_with_gaps(rows):
+def test_two_classes_and_labels_that_are_not_consecutive(rows):
     pytest.importorskip("lightgbm")
     y = np.where(rows.y == 2, 7, 3)
     model = LightGBMClassifier(10, max_leaf_nodes=4).fit(rows.X, y)
@@ -155,7 +155,7 @@ def test_any_number_of_threads_gives_the_same_bits(fitted, rows):
     np.testing.assert_array_equal(two.predict_proba(rows.X), fitted.predict_proba(rows.X))
 
 
-def test_it_is_kept_as_text(fitted, rows):
+def test_it_is_stored_as_text(fitted, rows):
     assert isinstance(fitted.__getstate__()["text"], str)
     again = pickle.loads(pickle.dumps(fitted))  # noqa: S301
     np.testing.assert_array_equal(again.predict_proba(rows.X), fitted.predict_proba(rows.X))
@@ -187,7 +187,7 @@ def test_scores_become_probabilities_without_overflow():
     assert as_probabilities([[1000.0, 0.0, 0.0]]).tolist() == [[1.0, 0.0, 0.0]]
 
 
-def test_numbers_far_from_zero_keep_their_digits(rows):
+def test_targets_far_from_zero_keep_their_precision(rows):
     pytest.importorskip("lightgbm")
     y = 1e9 + rows.X[:, 0]
     model = LightGBMRegressor(30, max_leaf_nodes=4, min_samples_leaf=5).fit(rows.X, y)
@@ -196,7 +196,7 @@ def test_numbers_far_from_zero_keep_their_digits(rows):
     assert model.score(rows.X, y) > 0.9
 
 
-def test_stages_and_cuts_of_numbers(rows):
+def test_stages_and_truncation_of_regression(rows):
     pytest.importorskip("lightgbm")
     y = rows.X[:, 0]
     model = LightGBMRegressor(20, max_leaf_nodes=4, min_samples_leaf=5).fit(rows.X, y)
@@ -208,5 +208,5 @@ def test_stages_and_cuts_of_numbers(rows):
     again.__setstate__(model.__getstate__())
     np.testing.assert_array_equal(again.predict(rows.X), model.predict(rows.X))
     again.scale_ = 0.0
-    with pytest.raises(DamagedStateError, match="mean_ and scale_"):
+    with pytest.raises(DamagedStateError, match="mean_ or scale_"):
         again._check_fitted()

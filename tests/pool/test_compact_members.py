@@ -76,7 +76,7 @@ def test_no_rows():
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 6), st.integers(0, 9))
-def test_equals_the_slow_walk_and_adds_up_to_one(seed, n_trees, n_rows):
+def test_equals_the_slow_traversal_and_adds_up_to_one(seed, n_trees, n_rows):
     trees = drawn(seed, n_trees, 3)
     rows = np.random.default_rng(seed + 1).normal(size=(n_rows, 3)).astype(np.float32)
     found = mean_leaf_values(trees, rows)
@@ -105,7 +105,7 @@ NUMBER_KINDS = {False: RandomForestRegressor, True: ExtraTreesRegressor}
 
 
 @pytest.mark.parametrize("extra", [False, True])
-def test_says_what_the_forest_of_scikit_learn_says(rows, extra):
+def test_predictions_equal_those_of_scikit_learns_forest(rows, extra):
     weights = np.random.default_rng(0).uniform(0.5, 2, len(rows.y))
     own = CompactForestClassifier(30, extra_trees=extra, oob_score=True, random_state=1).fit(
         rows.X, rows.y, weights
@@ -117,7 +117,7 @@ def test_says_what_the_forest_of_scikit_learn_says(rows, extra):
     np.testing.assert_array_equal(own.oob_predictions_, theirs.oob_decision_function_)
 
 
-def test_what_is_on_the_edge_falls_to_the_same_side():
+def test_values_on_a_threshold_go_to_the_same_side():
     # a threshold between two neighbours of four bytes has no number of four bytes of its own
     low = np.float32(1)
     high = np.nextafter(low, np.float32(2))
@@ -129,7 +129,7 @@ def test_what_is_on_the_edge_falls_to_the_same_side():
     ]
 
 
-def test_numbers_beyond_four_bytes_are_answered(rows):
+def test_values_beyond_float32_are_predicted(rows):
     own = CompactForestClassifier(5, random_state=0).fit(rows.X, rows.y)
     far = np.full((2, 4), 1e300) * [[1], [-1]]
     near = np.full((2, 4), 1e30) * [[1], [-1]]
@@ -143,28 +143,28 @@ def forged(model, name, index, value):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("features_", 99, "features_"),
         ("children_", 10_000, "children_"),
-        ("children_", 0, "children_ lead back"),
+        ("children_", 0, "children_ come before"),
         ("children_", -10_000, "children_"),
         ("roots_", 10_000, "roots_"),
         ("leaves_", 7.0, "leaves_"),
     ],
 )
-def test_forged_trees_are_refused(rows, name, value, told):
+def test_forged_trees_are_refused(rows, name, value, message):
     own = CompactForestClassifier(3, random_state=0).fit(rows.X, rows.y)
     own._check_fitted()
     forged(own, name, 0, value)
-    with pytest.raises(DamagedStateError, match=told):
+    with pytest.raises(DamagedStateError, match=message):
         own._check_fitted()
 
 
-def test_numbers_of_another_size_are_refused(rows):
+def test_arrays_of_another_item_size_are_refused(rows):
     own = CompactForestClassifier(3, random_state=0).fit(rows.X, rows.y)
     own.children_ = own.children_.astype(np.int64)
-    with pytest.raises(DamagedStateError, match="another size"):
+    with pytest.raises(DamagedStateError, match="4-byte values"):
         own._check_fitted()
 
 
@@ -183,7 +183,7 @@ def test_a_forged_forest_in_a_model_file_is_refused(rows, tmp_path):
 
 
 @pytest.mark.parametrize("extra", [False, True])
-def test_numbers_are_those_of_scikit_learn(rows, extra):
+def test_regression_equals_scikit_learn(rows, extra):
     y = 8 + 4 * rows.X[:, 0]
     weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
     own = CompactForestRegressor(30, extra_trees=extra, oob_score=True, random_state=1).fit(
@@ -198,7 +198,7 @@ def test_numbers_are_those_of_scikit_learn(rows, extra):
     np.testing.assert_allclose(own.oob_predictions_, expected, atol=1e-5)
 
 
-def test_a_row_that_every_tree_knows_is_said_to_be_the_mean(rows):
+def test_a_row_in_every_bootstrap_is_predicted_as_the_mean(rows):
     y = 50 + rows.X[:, 0]
     own = CompactForestRegressor(1, oob_score=True, random_state=0).fit(rows.X, y)
     assert own.oob_predictions_.min() > 40
@@ -209,13 +209,13 @@ def test_a_row_that_every_tree_knows_is_said_to_be_the_mean(rows):
 def test_a_forged_scale_is_refused(rows, scale):
     forged = CompactForestRegressor(2, random_state=0).fit(rows.X, rows.X[:, 0])
     forged.scale_ = scale
-    with pytest.raises(DamagedStateError, match="mean_ and scale_"):
+    with pytest.raises(DamagedStateError, match="mean_ or scale_"):
         forged._check_fitted()
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("gamma", ["scale", 0.3])
-def test_says_what_the_machine_of_scikit_learn_says(rows, classes, gamma, monkeypatch):
+def test_predictions_equal_those_of_scikit_learns_svm(rows, classes, gamma, monkeypatch):
     monkeypatch.setattr(_compact_members, "MAX_KERNEL_ENTRIES", 2_000)  # a few rows at a time
     kept = rows.y < classes
     X, y = 3 * rows.X[kept] + 1, rows.y[kept]
@@ -236,7 +236,7 @@ def test_a_row_twice_and_a_weight_of_two_are_the_same(rows):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("means_", np.zeros(3), r"means_ has shape \(3,\)"),
         ("scales_", np.zeros(4), "scales_ are not above zero"),
@@ -246,15 +246,15 @@ def test_a_row_twice_and_a_weight_of_two_are_the_same(rows):
         ("gamma_", np.nan, "gamma_ is not a finite number"),
     ],
 )
-def test_forged_machines_are_refused(rows, name, value, told):
+def test_forged_svms_are_refused(rows, name, value, message):
     own = CompactSVC().fit(rows.X, rows.y)
     own._check_fitted()
     setattr(own, name, value)
-    with pytest.raises(DamagedStateError, match=told):
+    with pytest.raises(DamagedStateError, match=message):
         own._check_fitted()
 
 
-def test_numbers_are_those_of_scikit_learn_on_a_standardised_target(rows):
+def test_svr_equals_scikit_learn_on_a_standardised_target(rows):
     y = 100 + 7 * np.sin(rows.X[:, 0])
     own = CompactSVR(10.0).fit(rows.X, y)
     theirs = TransformedTargetRegressor(
@@ -264,14 +264,14 @@ def test_numbers_are_those_of_scikit_learn_on_a_standardised_target(rows):
     assert own._check_fitted() is None
 
 
-def test_numbers_within_the_tube_need_no_vectors(rows):
+def test_targets_within_the_tube_need_no_support_vectors(rows):
     y = np.where(np.arange(len(rows.y)) == 0, 1.0, 0.0)
     with np.errstate(all="raise"):
         model = CompactSVR(1e-9).fit(rows.X, y)
     assert np.isfinite(model.predict(rows.X)).all()
 
 
-def test_forged_weights_of_numbers_are_refused(rows):
+def test_forged_weights_of_svr_are_refused(rows):
     forged = CompactSVR().fit(rows.X, rows.X[:, 0])
     forged.weights_ = forged.weights_[:-1]
     with pytest.raises(DamagedStateError):

@@ -38,7 +38,7 @@ def test_bins_hold_all_rows(seed):
     assert found.share @ found.accuracy == pytest.approx((probabilities.argmax(axis=1) == y).mean())
 
 
-def test_a_pool_is_drawn_from_what_it_remembers():
+def test_a_pool_is_plotted_from_its_out_of_fold_outputs():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 90)
     X = rng.normal(size=(90, 2)) + y[:, None]
@@ -46,8 +46,8 @@ def test_a_pool_is_drawn_from_what_it_remembers():
     display = PoolDisplay.from_estimator(pool.fit(X, y))
     assert display.names == ["GaussianNB", "RandomForestClassifier"]
     assert display.weights.sum() == pytest.approx(1)
-    said = pool.out_of_fold_.outputs.argmax(axis=2)
-    assert display.disagreement[0, 1] == (said[0] != said[1]).mean()
+    predicted = pool.out_of_fold_.outputs.argmax(axis=2)
+    assert display.disagreement[0, 1] == (predicted[0] != predicted[1]).mean()
     assert display.disagreement[0, 0] == 0
     assert [bar.get_width() for bar in display.axes_[0].patches] == display.weights.tolist()
     assert display.axes_[1].get_title().startswith("Calibration error 0.")
@@ -57,33 +57,33 @@ def test_on_given_axes():
     from matplotlib import pyplot as plt
 
     axes = plt.subplots(1, 3)[1]
-    sure = reliability([[0.8, 0.2]] * 4, [0, 0, 0, 1])
-    display = PoolDisplay(["svm"], np.ones(1), sure, np.zeros((1, 1))).plot(axes=axes)
+    curve = reliability([[0.8, 0.2]] * 4, [0, 0, 0, 1])
+    display = PoolDisplay(["svm"], np.ones(1), curve, np.zeros((1, 1))).plot(axes=axes)
     assert display.figure_ is axes[0].figure
 
 
-SURE = np.array([[0.8, 0.2], [0.4, 0.6]])
+PROBA = np.array([[0.8, 0.2], [0.4, 0.6]])
 
 
 @pytest.mark.parametrize(
     ("probabilities", "y", "options", "message"),
     [
-        (SURE[:, 1], [0, 1], {}, r"got arrays of shapes \(2,\) and \(2,\)"),
-        (SURE, [0], {}, r"got arrays of shapes \(2, 2\) and \(1,\)"),
-        (SURE[:0], [], {}, r"got arrays of shapes \(0, 2\) and \(0,\)"),
-        (SURE * np.nan, [0, 1], {}, "Probabilities must be finite"),
-        (SURE, ["no", "yes"], {}, "y must hold class indices from 0 to 1"),
-        (SURE, [0, 2], {}, "y must hold class indices from 0 to 1"),
-        (SURE, [0, 1], {"n_bins": 0}, "n_bins=0 must be at least 1"),
+        (PROBA[:, 1], [0, 1], {}, r"got arrays of shapes \(2,\) and \(2,\)"),
+        (PROBA, [0], {}, r"got arrays of shapes \(2, 2\) and \(1,\)"),
+        (PROBA[:0], [], {}, r"got arrays of shapes \(0, 2\) and \(0,\)"),
+        (PROBA * np.nan, [0, 1], {}, "Probabilities must be finite"),
+        (PROBA, ["no", "yes"], {}, "y must hold class indices from 0 to 1"),
+        (PROBA, [0, 2], {}, "y must hold class indices from 0 to 1"),
+        (PROBA, [0, 1], {"n_bins": 0}, "n_bins=0 must be at least 1"),
     ],
 )
-def test_reliability_of_what_are_no_probabilities(probabilities, y, options, message):
+def test_reliability_of_invalid_probabilities(probabilities, y, options, message):
     with pytest.raises(ValueError, match=message):
         reliability(probabilities, y, **options)
 
 
-def test_interval_reliability_of_what_is_no_spread():
-    with pytest.raises(ValueError, match="One value per row is needed in each"):
+def test_interval_reliability_of_invalid_standard_deviations():
+    with pytest.raises(ValueError, match="one value per row in each"):
         interval_reliability([1.0, 2.0], [1.0], [1.0])
     certain = interval_reliability([1.0, 2.0], [1.0, 3.0], [0.0, 0.0])
     assert (certain.accuracy == 0.5).all()
@@ -93,23 +93,23 @@ def test_interval_reliability_by_hand():
     # half a standard deviation holds 38 %, two hold 95.4 %
     found = interval_reliability([0.5, -2.0], [0.0, 0.0], [1.0, 1.0])
     assert found.confidence[0] == pytest.approx(0.05)
-    held = dict(zip(found.confidence.round(2), found.accuracy, strict=True))
-    assert (held[0.35], held[0.4], held[0.95]) == (0.0, 0.5, 0.5)
+    observed = dict(zip(found.confidence.round(2), found.accuracy, strict=True))
+    assert (observed[0.35], observed[0.4], observed[0.95]) == (0.0, 0.5, 0.5)
 
 
-def test_intervals_of_normal_numbers_hold_what_they_should():
+def test_intervals_of_normal_targets_have_nominal_coverage():
     y = np.random.default_rng(0).normal(3.0, 2.0, size=20_000)
     found = interval_reliability(y, np.full(len(y), 3.0), np.full(len(y), 2.0))
     assert found.error < 0.01
 
 
-def test_a_pool_of_numbers():
+def test_a_regression_pool():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))
     pool = EnsemblageRegressor(["ridge", "svr"], cv=2, random_state=0).fit(X, X[:, 0] * 9)
     display = PoolDisplay.from_estimator(pool)
-    assert display.axes_[1].get_ylabel() == "share that they hold"
+    assert display.axes_[1].get_ylabel() == "observed coverage"
     np.testing.assert_array_equal(np.diag(display.disagreement), 0)
     ridge, svr = pool.out_of_fold_.outputs[..., 0]
-    apart = np.abs(ridge - svr).mean() / pool.out_of_fold_.y.std()
-    assert display.disagreement[0, 1] == pytest.approx(apart)
+    distance = np.abs(ridge - svr).mean() / pool.out_of_fold_.y.std()
+    assert display.disagreement[0, 1] == pytest.approx(distance)

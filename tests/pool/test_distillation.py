@@ -37,7 +37,7 @@ def test_fidelity_and_scores(steps, kind):
     assert set(found.model.predict(X)) == {"no", "yes"}
 
 
-def test_probabilities_teach_a_tree_more_than_classes(steps):
+def test_a_tree_learns_more_from_probabilities_than_from_classes(steps):
     X, proba, y = steps
     found = distill(make_student("tree", 16), X, proba, CLASSES, y)
     assert found.log_loss < found.label_log_loss
@@ -53,10 +53,10 @@ def test_without_classes_there_is_no_score(steps):
 @pytest.mark.parametrize("kind", ["tree", "network", "logistic"])
 def test_categories_and_missing_values(steps, kind):
     X, proba, y = steps
-    words = np.where(proba[:, 1] > 0.5, "up", "down").astype(object)
-    words[:3] = None
+    categories = np.where(proba[:, 1] > 0.5, "up", "down").astype(object)
+    categories[:3] = None
     number = np.where(X[:, 1] < 0.1, np.nan, X[:, 1])
-    frame = pd.DataFrame({"step": words, "number": number})
+    frame = pd.DataFrame({"step": categories, "number": number})
     found = distill(make_student(kind, 4, encoded=True), frame, proba, CLASSES, y)
     assert found.fidelity > 0.98
     assert found.log_loss < 0.5
@@ -78,5 +78,5 @@ def test_copies_of_a_row_are_in_one_fold_of_the_tree(steps, monkeypatch):
 
 
 def test_an_unknown_kind():
-    with pytest.raises(ValueError, match=r"kind='trees' is not known. Did you mean 'tree'\?"):
+    with pytest.raises(ValueError, match=r"kind='trees' is unknown. Did you mean 'tree'\?"):
         make_student("trees", 4)

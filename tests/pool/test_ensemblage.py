@@ -32,29 +32,29 @@ def fitted():
     return EnsemblageClassifier(["logistic", GaussianNB()], cv=2, random_state=0).fit(X, y)
 
 
-def test_what_was_fitted_is_sound(fitted):
+def test_a_fitted_pool_passes_its_checks(fitted):
     assert fitted._check_fitted() is None
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("estimators_", [], "no members"),
         ("member_names_", ["one"], "member_names_ has another length"),
-        ("response_methods_", ["fit", "fit"], "response_methods_ are not known"),
-        ("member_inputs_", ["encoded", "secrets"], "member_inputs_ are not known"),
-        ("classes_", np.arange(3), "fusion_ is of another pool"),
+        ("response_methods_", ["fit", "fit"], "response_methods_ are unknown"),
+        ("member_inputs_", ["encoded", "secrets"], "member_inputs_ are unknown"),
+        ("classes_", np.arange(3), "fusion_ has other members or classes"),
     ],
 )
-def test_forged_attributes_are_refused(fitted, name, value, told):
+def test_forged_attributes_are_refused(fitted, name, value, message):
     forged = copy(fitted)
     setattr(forged, name, value)
-    with pytest.raises(DamagedStateError, match=told):
+    with pytest.raises(DamagedStateError, match=message):
         forged._check_fitted()
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "message"),
     [
         ("y", np.full(60, 9), "y"),
         ("outputs", np.zeros((2, 60, 5), np.float32), "outputs"),
@@ -63,10 +63,10 @@ def test_forged_attributes_are_refused(fitted, name, value, told):
         ("weights", np.ones(3), "weights"),
     ],
 )
-def test_a_forged_record_is_refused(fitted, field, value, told):
+def test_a_forged_record_is_refused(fitted, field, value, message):
     forged = copy(fitted)
     forged.out_of_fold_ = replace(fitted.out_of_fold_, **{field: value})
-    with pytest.raises(DamagedStateError, match=told):
+    with pytest.raises(DamagedStateError, match=message):
         forged._check_fitted()
 
 
@@ -87,19 +87,19 @@ POOLS = [
 ]
 
 
-@pytest.mark.parametrize("pool", POOLS, ids=["classes", "numbers"])
-def test_pools_of_both_kinds_tell_what_they_are_made_of(pool):
+@pytest.mark.parametrize("pool", POOLS, ids=["classification", "regression"])
+def test_pools_of_both_tasks_are_inspected(pool):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3))
     y = (X[:, 0] + 0.3 * rng.normal(size=80)).round(0 if pool is POOLS[0] else 9)
     model = pool.fit(X, y)
     assert model.out_of_fold_.target.n_outputs == model._member_outputs(X).shape[2]
-    assert [each.group for each in model.ablation()] == []  # without the group nobody is left
+    assert [each.group for each in model.ablation()] == []  # the group holds all members
     points = model.pruning_path()
     assert [len(each.members) for each in points] == [*range(len(points), 0, -1)]
     fastest = min(each.latency for each in points)
     assert len(model.prune(fastest).estimators_) < 1 + len(model.estimators_)
-    with pytest.raises(ValueError, match="fastest of the pools"):
+    with pytest.raises(ValueError, match="fastest pruned pool"):
         model.prune(fastest / 1000)
 
 
@@ -159,7 +159,7 @@ def test_one_worker_and_two_give_the_same_bits(clouds):
     np.testing.assert_array_equal(one.fusion_.weights_, two.fusion_.weights_)
 
 
-def test_a_member_that_fails_is_left_out_with_a_sentence(clouds):
+def test_a_member_that_fails_is_left_out_with_a_reason(clouds):
     X, y = clouds
     with pytest.warns(UserWarning, match=r"^Fails is left out: it could not be fitted \(Runtime"):
         model = EnsemblageClassifier([Fails(), GaussianNB()], cv=2).fit(X, y)
@@ -183,12 +183,12 @@ def test_a_member_that_fails_on_all_rows_only(clouds):
     assert model.member_names_ == ["SVC"]
 
 
-def test_when_all_fail_the_reasons_are_told(clouds):
+def test_when_all_fail_the_reasons_are_in_the_error(clouds):
     with pytest.raises(ValueError, match=r"No member of the pool could be fitted. Fails: .*memory"):
         EnsemblageClassifier([Fails()], cv=2).fit(*clouds)
 
 
-def test_rows_without_weight_are_absent(clouds):
+def test_rows_without_weight_are_dropped(clouds):
     X, y = clouds
     weights = np.ones(150)
     weights[100:] = 0
@@ -197,9 +197,9 @@ def test_rows_without_weight_are_absent(clouds):
     np.testing.assert_array_equal(with_zeros.predict_proba(X), without.predict_proba(X))
 
 
-def test_groups_are_kept_apart_and_have_no_biases(clouds):
+def test_groups_are_not_split_and_have_no_biases(clouds):
     X, y = clouds
-    # rows come in threes that are the same, but for the class: whoever has seen one knows nothing
+    # rows come in equal threes with classes at random: seeing one does not help with the others
     groups = np.repeat(np.arange(50), 3)
     model = clone(SMALL).fit(np.repeat(X[:50], 3, axis=0), y, groups=groups)
     assert model.fusion_.biases_.tolist() == [0, 0, 0]
@@ -263,14 +263,14 @@ def test_a_row_is_explained(fitted_ensemblage_classifier):
     assert {each.member for each in decision.members} == set(model.member_names_)
 
 
-def test_places_contribute(fitted_ensemblage_classifier):
+def test_groups_of_members_contribute(fitted_ensemblage_classifier):
     model, _, _ = fitted_ensemblage_classifier
     found = model.ablation()
     assert {each.group for each in found} == {"standard", "user"}
     assert 0.1 < found.log_loss < 0.6
 
 
-def test_a_pruned_pool_is_faster_and_the_pool_stays(fitted_ensemblage_classifier):
+def test_a_pruned_pool_is_faster_and_the_pool_is_unchanged(fitted_ensemblage_classifier):
     model, X, y = fitted_ensemblage_classifier
     points = model.pruning_path()
     before = model.predict_proba(X)
@@ -283,7 +283,7 @@ def test_a_pruned_pool_is_faster_and_the_pool_stays(fitted_ensemblage_classifier
         model.prune(1e-9)
 
 
-def test_a_tree_says_what_the_pool_says(fitted_ensemblage_classifier):
+def test_a_distilled_tree_agrees_with_the_pool(fitted_ensemblage_classifier):
     model, X, y = fitted_ensemblage_classifier
     found = model.distill(X, y, max_leaf_nodes=4)
     assert found.model.get_n_leaves() <= 4
@@ -292,7 +292,7 @@ def test_a_tree_says_what_the_pool_says(fitted_ensemblage_classifier):
     assert honest.log_loss < np.log(2)
 
 
-def test_words_dates_and_gaps():
+def test_categories_dates_and_missing_values():
     rng = np.random.default_rng(2)
     y = rng.integers(0, 2, 120)
     frame = pd.DataFrame(
@@ -311,13 +311,13 @@ def test_words_dates_and_gaps():
     assert model.explain_row(new[:1]).prediction == "yes"
 
 
-def test_the_network_sees_the_words_of_the_table():
+def test_the_network_takes_categorical_columns():
     rng = np.random.default_rng(2)
     y = rng.integers(0, 2, 150)
-    # neither word tells anything without the other
+    # each column is uninformative without the other
     first = rng.integers(0, 2, 150)
-    words = {"first": np.array(["a", "b"])[first], "second": np.array(["c", "d"])[first ^ y]}
-    frame = pd.DataFrame(words)
+    columns = {"first": np.array(["a", "b"])[first], "second": np.array(["c", "d"])[first ^ y]}
+    frame = pd.DataFrame(columns)
     weights = np.ones(150)
     weights[:10] = 0
     model = EnsemblageClassifier(["network", "logistic"], cv=3, random_state=0)
@@ -334,7 +334,7 @@ def test_the_network_sees_the_words_of_the_table():
     )
 
 
-def test_the_row_numbers_of_what_was_out_of_fold_leave_rows_without_weight_out(clouds):
+def test_out_of_fold_indices_skip_rows_without_weight(clouds):
     X, y = clouds
     weights = np.ones(150)
     weights[:10] = 0
@@ -373,7 +373,7 @@ def awkward_tables():
 
 
 @pytest.mark.parametrize("table", list(awkward_tables()), ids=lambda each: each[0])
-def test_awkward_tables(table):
+def test_edge_case_tables(table):
     _, X, y = table
     weights = np.random.default_rng(1).uniform(0.1, 3, len(y))
     pool = ["svm", "logistic", "forest", "boosting"]
@@ -386,12 +386,14 @@ def test_awkward_tables(table):
     assert model.leaderboard_.failures == ()
 
 
-def test_a_network_of_very_many_columns_takes_part_only_if_it_is_named(monkeypatch):
+def test_a_network_of_very_many_columns_is_used_only_if_listed(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(24, 301)), np.arange(24) % 2
     X[:, 0] += 5 * y
     monkeypatch.setitem(CLASSIFIER_POOLS, "lean", ("logistic", "network"))
-    with pytest.warns(UserWarning, match="^network is left out: its time grows with the square"):
+    with pytest.warns(
+        UserWarning, match="^network is left out: its fit time grows with the square"
+    ):
         model = EnsemblageClassifier("lean", cv=2, random_state=0).fit(X, y)
     assert [line.member for line in model.leaderboard_] == ["pool", "logistic"]
     (asked,) = resolve_members(["network"])
@@ -431,7 +433,7 @@ def regressor(waves):
     ],
     expected_failed_checks=lambda _: REGRESSOR_BY_LOT,
 )
-def test_sklearn_checks_of_numbers(estimator, check):
+def test_sklearn_checks_of_regression(estimator, check):
     check(estimator)
 
 
@@ -440,13 +442,13 @@ def test_sklearn_checks_of_numbers(estimator, check):
     [EnsemblageRegressor(cv=2), EnsemblageRegressor("full", cv=2)],
     expected_failed_checks=lambda _: REGRESSOR_BY_LOT,
 )
-def test_sklearn_checks_of_whole_pools_of_numbers(estimator, check):
+def test_sklearn_checks_of_whole_regression_pools(estimator, check):
     check(estimator)
 
 
-def test_it_says_the_product_of_its_members_densities(waves, regressor):
+def test_it_predicts_the_product_of_its_members_densities(waves, regressor):
     X, y = waves
-    mean, spread = regressor.predict(X, return_std=True)
+    mean, std = regressor.predict(X, return_std=True)
     members = np.array([each.predict(X) for each in regressor.estimators_])
     fusion, correction = regressor.fusion_, regressor.variance_correction_
     parts = fusion.weights_ / (regressor.target_scale_**2 * fusion.variance_factors_[:, 0])
@@ -454,11 +456,11 @@ def test_it_says_the_product_of_its_members_densities(waves, regressor):
     widened = correction["factor"] / parts.sum() + correction["offset"]
     low, high = correction["low"], correction["high"]
     level = np.clip((mean - low) / (high - low), 0, 1)
-    np.testing.assert_allclose(spread**2, widened * np.exp(correction["log_growth"] * level))
+    np.testing.assert_allclose(std**2, widened * np.exp(correction["log_growth"] * level))
     assert regressor.score(X, y) > 0.9
 
 
-def test_the_leaderboard_is_of_rows_that_were_not_seen(waves, regressor):
+def test_the_leaderboard_is_out_of_fold(waves, regressor):
     pool, *members = regressor.leaderboard_
     record = regressor.out_of_fold_
     error = record.y - record.pool_outputs[:, 0]
@@ -481,7 +483,7 @@ class Shaky(LinearRegression):
         return self
 
 
-def test_members_of_weight_zero_are_not_fitted_again(waves):
+def test_members_of_weight_zero_are_not_refitted(waves):
     X, y = waves
     model = EnsemblageRegressor(["svr", LinearRegression(), Shaky()], cv=3, random_state=0)
     model.fit(X, y)
@@ -491,7 +493,7 @@ def test_members_of_weight_zero_are_not_fitted_again(waves):
     assert len(model.out_of_fold_.names) == 3
 
 
-def test_the_spread_is_that_of_rows_that_nobody_had_seen(waves):
+def test_the_standard_deviation_is_that_of_out_of_fold_residuals(waves):
     X, y = waves
     rng = np.random.default_rng(0)
     y = y + 30 * rng.standard_t(2, size=len(y))  # a few rows are far off
@@ -501,7 +503,7 @@ def test_the_spread_is_that_of_rows_that_nobody_had_seen(waves):
     assert np.mean((y - mean) ** 2 / variance) == pytest.approx(1)
 
 
-def test_intervals_hold_the_truth_as_often_as_asked(waves, regressor):
+def test_prediction_intervals_have_their_coverage(waves, regressor):
     X, _ = waves
     rng = np.random.default_rng(2)
     new = rng.normal(size=(2000, 4))
@@ -515,32 +517,32 @@ def test_intervals_hold_the_truth_as_often_as_asked(waves, regressor):
 
 
 @pytest.mark.parametrize("coverage", [0, 1, -0.1, 1.5, "most"])
-def test_a_coverage_is_a_share(waves, regressor, coverage):
+def test_coverage_is_between_0_and_1(waves, regressor, coverage):
     with pytest.raises(ValueError, match="between 0 and 1"):
         regressor.predict_interval(waves[0], coverage=coverage)
 
 
-def test_one_row_is_explained_by_who_said_what(waves, regressor):
+def test_one_row_is_explained_by_its_members(waves, regressor):
     X, y = waves
-    told = regressor.explain_row(X[0])
-    mean, spread = regressor.predict(X[:1], return_std=True)
-    assert told.prediction == pytest.approx(mean[0])
-    assert told.std == pytest.approx(spread[0])
-    assert told.baseline == pytest.approx(y.mean())
-    assert told.baseline + sum(each.contribution for each in told.members) == pytest.approx(
-        told.prediction
-    )
-    assert sum(each.weight for each in told.members) == pytest.approx(1)
-    assert "ridge" in str(told)
-    assert "<table" in told._repr_html_()
+    explained = regressor.explain_row(X[0])
+    mean, std = regressor.predict(X[:1], return_std=True)
+    assert explained.prediction == pytest.approx(mean[0])
+    assert explained.std == pytest.approx(std[0])
+    assert explained.baseline == pytest.approx(y.mean())
+    assert explained.baseline + sum(
+        each.contribution for each in explained.members
+    ) == pytest.approx(explained.prediction)
+    assert sum(each.weight for each in explained.members) == pytest.approx(1)
+    assert "ridge" in str(explained)
+    assert "<table" in explained._repr_html_()
 
 
 def test_a_fusion_that_is_no_weighted_mean_has_no_contributions(waves):
     X, y = waves
     model = clone(SMALL_REGRESSOR).set_params(fusion="stacking").fit(X, y)
-    told = model.explain_row(X[0])
-    assert {each.contribution for each in told.members} == {None}
-    assert told.prediction == pytest.approx(model.predict(X[:1])[0])
+    explained = model.explain_row(X[0])
+    assert {each.contribution for each in explained.members} == {None}
+    assert explained.prediction == pytest.approx(model.predict(X[:1])[0])
 
 
 def test_ablation_and_smaller_pools(waves, regressor):
@@ -554,7 +556,7 @@ def test_ablation_and_smaller_pools(waves, regressor):
     assert pruned.predict(X, return_std=True)[1][0] != regressor.predict(X, return_std=True)[1][0]
 
 
-def test_one_worker_and_two_give_the_same_bits_of_numbers(waves):
+def test_one_worker_and_two_give_the_same_bits_in_regression(waves):
     X, y = waves
     pool = ["ridge", "forest", "boosting"]
     one, two = (
@@ -571,18 +573,18 @@ def test_the_units_of_the_target_do_not_matter(waves, shift, scale):
     pool = ["ridge", "svr", "forest", "boosting"]
     model = EnsemblageRegressor(pool, cv=2, random_state=0)
     plain, other = (clone(model).fit(X[:90], each[:90]) for each in (y, shift + scale * y))
-    spread = plain.predict(X, return_std=True)[1]
+    std = plain.predict(X, return_std=True)[1]
     # trees cut between equals as rounding has it, so that it is not the same to the last digit
     far = (other.predict(X) - shift) / scale - plain.predict(X)
-    assert np.abs(far / spread).max() < 0.1
-    np.testing.assert_allclose(other.predict(X, return_std=True)[1] / scale, spread, rtol=0.02)
+    assert np.abs(far / std).max() < 0.1
+    np.testing.assert_allclose(other.predict(X, return_std=True)[1] / scale, std, rtol=0.02)
 
 
-def test_frames_with_words_and_gaps(waves):
+def test_frames_with_categories_and_missing_values(waves):
     X, y = waves
     frame = pd.DataFrame(X.copy(), columns=list("abcd"))  # which older pandas writes into
     frame.loc[::7, "b"] = np.nan
-    frame["word"] = np.where(X[:, 0] > 0, "high", "low")
+    frame["category"] = np.where(X[:, 0] > 0, "high", "low")
     model = EnsemblageRegressor(["ridge", "tree"], cv=2, random_state=0).fit(frame[:100], y[:100])
     assert np.isfinite(model.predict(frame)).all()
     assert model.score(frame[100:], y[100:]) > 0.5
@@ -590,7 +592,7 @@ def test_frames_with_words_and_gaps(waves):
 
 
 @pytest.mark.parametrize(
-    ("y", "told"),
+    ("y", "message"),
     [
         (np.full(20, 3.0), "varies from 3 to 3 only"),
         (np.repeat(["low", "high"], 10), "which is no number"),
@@ -598,15 +600,15 @@ def test_frames_with_words_and_gaps(waves):
         (np.append(np.arange(19.0), np.nan), "NaN"),
     ],
 )
-def test_a_target_that_is_no_number_is_refused(y, told):
-    with pytest.raises(ValueError, match=told):
+def test_a_target_that_is_not_numeric_is_refused(y, message):
+    with pytest.raises(ValueError, match=message):
         clone(SMALL_REGRESSOR).fit(np.random.default_rng(0).normal(size=(20, 2)), y)
 
 
 def test_a_classifier_is_no_member(waves):
     with pytest.raises(TypeError, match="which is no regressor"):
         EnsemblageRegressor([DecisionTreeClassifier()]).fit(*waves)
-    with pytest.raises(ValueError, match="which is no member"):
+    with pytest.raises(ValueError, match="which is unknown"):
         EnsemblageRegressor(["logistic"]).fit(*waves)
 
 
@@ -623,7 +625,7 @@ def test_a_member_that_fails_is_left_out(waves):
     assert model.member_names_ == ["ridge"]
 
 
-def test_rows_without_weight_are_absent_of_numbers(waves):
+def test_rows_without_weight_are_dropped_in_regression(waves):
     X, y = waves
     weights = np.ones(150)
     weights[100:] = 0
@@ -634,16 +636,16 @@ def test_rows_without_weight_are_absent_of_numbers(waves):
     np.testing.assert_array_equal(given.predict(X), alone.predict(X))
 
 
-def test_groups_are_never_on_both_sides():
+def test_groups_are_never_split():
     groups = np.arange(150) // 10
-    told, y = np.random.default_rng(0).normal(size=(2, 15))[:, groups]
+    values, y = np.random.default_rng(0).normal(size=(2, 15))[:, groups]
     model = EnsemblageRegressor([DecisionTreeRegressor()], cv=3, random_state=0)
-    loose = clone(model).fit(told[:, None], y)
-    grouped = clone(model).fit(told[:, None], y, groups=groups)
+    loose = clone(model).fit(values[:, None], y)
+    grouped = clone(model).fit(values[:, None], y, groups=groups)
     assert loose.leaderboard_[0].score < 0.1 < grouped.leaderboard_[0].score
 
 
-def test_saved_and_loaded_of_numbers(tmp_path, waves):
+def test_saved_and_loaded_regression(tmp_path, waves):
     X, y = waves
     pool = ["ridge", "svr", "forest", "boosting", "tree"]
     model = EnsemblageRegressor(pool, cv=2, fusion=Mean(), random_state=0).fit(X[:60], y[:60])
@@ -662,7 +664,7 @@ def test_saved_and_loaded_of_numbers(tmp_path, waves):
         ("estimators_", []),
     ],
 )
-def test_forged_attributes_are_refused_of_numbers(regressor, name, value):
+def test_forged_attributes_of_regression_are_refused(regressor, name, value):
     forged = copy(regressor)
     setattr(forged, name, value)
     with pytest.raises(DamagedStateError):

@@ -59,7 +59,7 @@ def test_an_error_is_a_result_with_its_first_line(rows):
     assert failed == ("broken", "it could not be fitted to all rows (RuntimeError: no memory)")
 
 
-def test_those_that_fail_are_told_from_the_others(rows):
+def test_failures_are_returned_separately(rows):
     specs = [BROKEN, MemberSpec("nb", "user", (GaussianNB(),))]
     members, failures = cross_validate_members(specs, rows, [1, 2], None)
     assert [each.spec.name for each in members] == ["nb"]
@@ -126,13 +126,13 @@ def test_costs_by_hand(rows):
     assert expected_seconds(forest, rows, 0.01, 1) == pytest.approx((1.5, 0.0))
 
 
-def test_with_time_to_spare_all_rows_are_learned(rows):
+def test_with_enough_time_all_rows_are_used(rows):
     spec, *seconds = plan_member(NAIVE, rows, 0, PLENTY)
     assert spec is NAIVE
     assert 0 < sum(seconds) < 100
 
 
-def test_a_member_learns_as_many_rows_as_time_allows(rows, monkeypatch):
+def test_a_member_is_fitted_to_as_many_rows_as_time_allows(rows, monkeypatch):
     monkeypatch.setattr(_fit, "MIN_ROWS", 1)
     monkeypatch.setattr(_fit, "PILOT_ROWS", 20)
     spec, *seconds = plan_member(SLEEPS, rows, 0, Still(0.3))
@@ -144,21 +144,21 @@ def test_a_member_without_time_is_left_out_with_its_reason(rows):
     failure = plan_member(SLEEPS, rows, 0, Still(0.3))
     assert isinstance(failure, MemberFailure)
     assert failure.name == "sleeps"
-    assert re.fullmatch(r"it needs about \d\.\d s, and 0\.3 s are left", failure.reason)
-    assert plan_member(NAIVE, rows, 0, TimeBudget(1e-9)).reason == "the time was up"
+    assert re.fullmatch(r"it needs about \d\.\d s, and 0\.3 s remain", failure.reason)
+    assert plan_member(NAIVE, rows, 0, TimeBudget(1e-9)).reason == "the time budget was used up"
     assert plan_member(BROKEN, rows, 0, PLENTY).reason.startswith(
         "it could not be fitted (RuntimeError"
     )
 
 
-def test_in_no_time_there_is_one_member_still(rows):
+def test_without_time_one_member_is_fitted(rows):
     recipes = resolve_members(["forest", "logistic"])
     found, left_out = cross_validate_in_time(recipes, rows, [1, 2], TimeBudget(1e-9))
     assert [each.spec.name for each in found] == ["logistic"]
     assert [each.name for each in left_out] == ["forest"]
 
 
-def test_members_come_by_value_and_are_given_in_their_own_order(rows):
+def test_members_are_tried_by_value_and_returned_in_their_order(rows):
     recipes = [*resolve_members(["logistic", "svm"]), BROKEN]
     found, left_out = cross_validate_in_time(recipes, rows, [1, 2, 3], PLENTY)
     assert [each.spec.name for each in found] == ["logistic", "svm"]
@@ -173,7 +173,7 @@ def boosting(library):
 
 
 @pytest.mark.parametrize("library", ["lightgbm", "sklearn"])
-def test_boosting_of_many_rows_is_grown_first_and_fitted_again(rows, library, monkeypatch):
+def test_boosting_of_many_rows_is_first_and_refitted(rows, library, monkeypatch):
     monkeypatch.setattr(_fit, "LARGE_DATA_ROWS", 100)
     once = rows._replace(folds=holdout_fold(rows.y, 0))
     recipes = [NAIVE, boosting(library)]
@@ -183,7 +183,7 @@ def test_boosting_of_many_rows_is_grown_first_and_fitted_again(rows, library, mo
     assert len(found[1].spec.candidates) == 1
 
 
-def test_boosting_that_used_up_its_time_is_kept_as_it_has_grown(rows, monkeypatch):
+def test_boosting_that_used_up_its_time_is_not_refitted(rows, monkeypatch):
     monkeypatch.setattr(_fit, "LARGE_DATA_ROWS", 100)
     once = rows._replace(folds=holdout_fold(rows.y, 0))
     found, _ = cross_validate_in_time([boosting("lightgbm")], once, [1], Spent(3.0))
@@ -196,7 +196,7 @@ def test_boosting_that_used_up_its_time_is_kept_as_it_has_grown(rows, monkeypatc
     np.testing.assert_allclose(model.predict_proba(rows.X[test]), tuned_member.outputs[test])
 
 
-def test_growth_ends_when_its_seconds_are_up(rows):
+def test_boosting_stops_at_its_time_limit(rows):
     once = rows._replace(folds=holdout_fold(rows.y, 0))
     short = boosting("lightgbm").in_time(1e-9, 1)
     model = short.fit_predict_fold(once, once.folds[0], 0).model
@@ -230,21 +230,21 @@ def tuned(name, outputs):
 
 @pytest.fixture
 def members(rows):
-    """One that knows the class in nine of ten rows, and one that says the same of all."""
+    """An accurate member, right on about nine rows in ten, and an uninformative one."""
     rng = np.random.default_rng(0)
-    said = np.where(rng.uniform(size=150) < 0.9, rows.y, rng.integers(0, 3, 150))
-    knows = 0.7 * np.eye(3)[said] + 0.1
-    return [tuned("knows", knows), tuned("guesses", np.full((150, 3), 1 / 3))]
+    predicted = np.where(rng.uniform(size=150) < 0.9, rows.y, rng.integers(0, 3, 150))
+    accurate = 0.7 * np.eye(3)[predicted] + 0.1
+    return [tuned("accurate", accurate), tuned("uninformative", np.full((150, 3), 1 / 3))]
 
 
-def test_the_pool_has_biases_unless_rows_belong_together():
+def test_the_pool_has_biases_unless_there_are_groups():
     assert make_fusion("log_linear", has_groups=False).bias_penalty == 10.0
     assert make_fusion("log_linear", has_groups=True).bias_penalty is None
     assert isinstance(make_fusion("stacking", has_groups=False), Stacking)
     assert isinstance(make_fusion(Mean(), has_groups=False), Mean)
 
 
-def test_the_fusion_learns_who_knows(rows, members):
+def test_the_fusion_weights_informative_members(rows, members):
     fitted = fit_fusion(make_fusion("log_linear", has_groups=False), members, rows)
     assert stack_tested(members, rows).shape == (2, 150, 3)
     assert fitted.member_weights(2)[0] > 0.99
@@ -257,7 +257,7 @@ def test_only_members_with_a_weight_are_selected(rows, members):
     assert selected(Mean(), 2).tolist() == [0, 1]
 
 
-def test_the_pool_is_judged_by_fusions_that_have_not_seen_the_row(rows, members):
+def test_the_pool_is_evaluated_by_a_cross_fitted_fusion(rows, members):
     fusion = make_fusion("log_linear", has_groups=False)
     pooled = out_of_fold_outputs(fusion, fit_fusion(fusion, members, rows), members, rows)
     train, test = rows.folds[0]
@@ -266,7 +266,7 @@ def test_the_pool_is_judged_by_fusions_that_have_not_seen_the_row(rows, members)
     np.testing.assert_array_equal(pooled[test], expected)
 
 
-def test_one_fold_is_dealt_out_for_the_fusion(rows, members):
+def test_one_holdout_fold_is_split_for_the_fusion(rows, members):
     alone = rows._replace(folds=rows.folds[:1])
     fusion = make_fusion("log_linear", has_groups=False)
     assert alone.tested.tolist() == rows.folds[0].test.tolist()
@@ -277,9 +277,9 @@ def test_one_fold_is_dealt_out_for_the_fusion(rows, members):
 
 def test_rows_of_the_leaderboard(rows, members):
     fitted = fit_fusion(make_fusion("log_linear", has_groups=False), members, rows)
-    pooled, seconds = np.full((150, 3), 1 / 3), {"knows": (0.5, 0.01)}
+    pooled, seconds = np.full((150, 3), 1 / 3), {"accurate": (0.5, 0.01)}
     pool, best, worst = leaderboard_rows(fitted, members, rows, pooled, seconds)
-    assert (pool.member, best.member, worst.member) == ("pool", "knows", "guesses")
+    assert (pool.member, best.member, worst.member) == ("pool", "accurate", "uninformative")
     assert pool.log_loss == pytest.approx(np.log(3))
     assert best.score == (members[0].outputs.argmax(axis=1) == rows.y).mean()
     assert worst.log_loss == pytest.approx(log_loss(np.full((150, 3), 1 / 3), rows.y), abs=1e-3)
@@ -295,7 +295,7 @@ def fitted_pool(members, rows, **options):
     return fit_pool(specs, range(len(specs)), fusion, rows, **options)
 
 
-def test_members_with_a_weight_are_kept_and_others_have_a_sentence(rows):
+def test_members_with_a_weight_are_kept_and_failures_listed(rows):
     pool, chosen = fitted_pool([GaussianNB(), Fails(), "logistic"], rows)
     assert pool.names == ["GaussianNB", "logistic"]
     assert pool.response_methods == ["predict_proba"] * 2
@@ -311,6 +311,6 @@ def test_no_member_is_left(rows):
         fitted_pool([Fails()], rows)
 
 
-def test_with_a_budget_members_are_tried_in_time(rows):
+def test_with_a_budget_members_are_fitted_in_time(rows):
     pool, _ = fitted_pool([GaussianNB(), "logistic"], rows, budget=TimeBudget(30.0))
     assert len(pool.estimators) == 2

@@ -20,7 +20,7 @@ BOARD = Leaderboard(
 )
 
 
-def test_it_is_read_line_by_line():
+def test_it_is_a_sequence_of_rows():
     assert len(BOARD) == 3
     assert BOARD[1].member == "svm"
     assert [each.n_samples for each in BOARD] == [400, 400, 100]
@@ -49,7 +49,7 @@ def test_a_notebook_shows_it_with_names_escaped():
     assert "forest is left out: no time." in page
 
 
-def test_the_best_figures_are_marked():
+def test_the_best_values_are_marked():
     marked = [[field.best for field in row] for row in BOARD.as_table().rows]
     assert marked[0][2]
     assert not marked[1][2]
@@ -58,12 +58,12 @@ def test_the_best_figures_are_marked():
 @pytest.fixture
 def members(rows):
     proba = np.eye(3)[(rows.y + (np.arange(150) % 5 == 0)) % 3] * 0.7 + 0.1
-    return [tuned("knows", proba), tuned("guesses", np.full((150, 3), 1 / 3))]
+    return [tuned("accurate", proba), tuned("uninformative", np.full((150, 3), 1 / 3))]
 
 
 def test_out_of_fold_outputs_are_kept(rows, members):
     kept = keep_out_of_fold(members, rows, members[0].outputs)
-    assert kept.names == ("knows", "guesses")
+    assert kept.names == ("accurate", "uninformative")
     assert kept.groups == ("user", "user")
     np.testing.assert_allclose(kept.outputs, stack_tested(members, rows), rtol=1e-6)
     np.testing.assert_array_equal(kept.indices, np.arange(150))
@@ -74,7 +74,7 @@ def test_positions_are_those_of_the_user(rows, members):
     assert keep_out_of_fold(members, shifted, members[0].outputs).indices[0] == 7
 
 
-def test_of_many_rows_some_are_kept(rows, members, monkeypatch):
+def test_of_many_rows_a_subsample_is_kept(rows, members, monkeypatch):
     monkeypatch.setattr(_fit, "MAX_STORED_ROWS", 60)
     kept = keep_out_of_fold(members, rows, members[0].outputs)
     assert kept.outputs.shape == (2, 60, 3)
@@ -92,17 +92,17 @@ def test_fused_outputs_by_hand(rows, members):
 
 
 def record(groups=("rows", "columns", "columns"), weights=None):
-    """Members of two groups, of whom only the first knows anything."""
+    """Members of two groups, of which only the first is informative."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
-    said = np.where(rng.uniform(size=200) < 0.85, y, 1 - y)
-    knows = np.where(said[:, None] == [0, 1], 0.8, 0.2)
-    outputs = np.stack([knows, *rng.dirichlet([5, 5], size=(2, 200))]).astype(np.float32)
+    predicted = np.where(rng.uniform(size=200) < 0.85, y, 1 - y)
+    accurate = np.where(predicted[:, None] == [0, 1], 0.8, 0.2)
+    outputs = np.stack([accurate, *rng.dirichlet([5, 5], size=(2, 200))]).astype(np.float32)
     names = ("strata", "one", "two")
     return OutOfFold(names, groups, outputs, outputs[0], y, np.arange(200), weights)
 
 
-def test_a_group_that_knows_is_worth_most():
+def test_an_informative_group_contributes_most():
     found = ablate(record(), LogLinearPool())
     assert [each.group for each in found] == ["rows", "columns"]
     assert found[0].members == ("strata",)
@@ -139,11 +139,11 @@ def test_it_prints_as_a_table_of_ablation():
     assert lines[2].split() == ["nothing", "0.3000"]
     assert lines[3].split() == ["rows", "strata", "0.3100", "+0.0100", "0.0040"]
     assert "<table>" in shown._repr_html_()
-    assert "need not be that of the leaderboard" in shown.as_table().legend
+    assert "may differ from the leaderboard" in shown.as_table().legend
     assert [each.group for each in shown] == ["rows"]
 
 
-def test_who_costs_most_for_what_it_adds_goes_first():
+def test_the_member_with_the_least_loss_per_second_is_dropped_first():
     points = pruning_path(record(), SECONDS, LogLinearPool())
     assert points[0].members == ("strata", "one", "two")
     assert points[-1].members == ("strata",)
@@ -152,7 +152,7 @@ def test_who_costs_most_for_what_it_adds_goes_first():
     assert len(points) == 3
 
 
-def test_the_loss_is_that_of_the_fusion_fitted_again():
+def test_the_loss_is_that_of_the_refitted_fusion():
     kept = record()
     outputs = kept.outputs[[0, 2]].astype(float)
     fused = LogLinearPool().fit(outputs, kept.y).combine(outputs)

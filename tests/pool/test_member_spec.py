@@ -24,14 +24,14 @@ from ensemblage.pool._member_spec import InternalFolds, OutOfBag, fit_clone, log
 from ensemblage.strata import HISS, StrataEnsembleClassifier
 
 
-def test_folds_hold_each_row_out_once():
+def test_folds_test_each_row_once():
     y = np.arange(30) % 3
     folds = make_cv_folds(y, 5, 0)
     assert len(folds) == 5
     np.testing.assert_array_equal(np.sort(np.concatenate([f.test for f in folds])), np.arange(30))
 
 
-def test_a_class_of_two_rows_does_not_cost_folds():
+def test_a_class_of_two_rows_does_not_reduce_the_folds():
     y = np.array([0] * 20 + [1] * 20 + [2] * 2)
     assert len(make_cv_folds(y, 5, 0)) == 5
 
@@ -46,7 +46,7 @@ def test_groups_stay_together():
         assert not set(groups[train]) & set(groups[test])
 
 
-def test_a_splitter_is_asked():
+def test_a_splitter_is_used():
     folds = make_cv_folds(np.arange(12) % 2, KFold(4), 0)
     assert [fold.test.tolist() for fold in folds] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
 
@@ -55,7 +55,7 @@ def test_a_splitter_is_asked():
     ("tests", "whole"),
     [([[0, 1], [2, 3]], True), ([[0, 1, 2, 3]], False), ([[0, 1], [2]], False)],
 )
-def test_only_folds_that_test_every_row_once_let_an_ensemble_judge_itself(tests, whole):
+def test_an_ensembles_own_cv_needs_folds_that_test_every_row_once(tests, whole):
     folds = [Fold(np.array([0]), np.array(test)) for test in tests]
     rows = TrainingData(
         np.eye(4), np.array([0, 1, 0, 1]), PoolClassTarget(np.arange(2)), None, folds
@@ -73,7 +73,7 @@ def test_a_subsample_keeps_the_shares_of_the_classes():
 
 
 @given(st.integers(6, 60), st.integers(0, 50))
-def test_a_subsample_is_sorted_and_drawn_again_alike(limit, seed):
+def test_a_subsample_is_sorted_and_reproducible(limit, seed):
     y = np.random.default_rng(seed).integers(0, 3, 60)
     rows = np.arange(0, 60, 1)
     drawn = stratified_subsample(rows, y, limit, seed)
@@ -90,44 +90,44 @@ def tried(recipe, rows):
 
 def test_out_of_fold_outputs_are_of_models_that_have_not_seen_the_row(rows):
     recipe = MemberSpec("nb", "user", (GaussianNB(),))
-    held = recipe.select_candidate(rows, tried(recipe, rows), 0)
+    tuned = recipe.select_candidate(rows, tried(recipe, rows), 0)
     for train, test in rows.folds:
         expected = GaussianNB().fit(rows.X[train], rows.y[train]).predict_proba(rows.X[test])
-        np.testing.assert_array_equal(held.outputs[test], expected)
+        np.testing.assert_array_equal(tuned.outputs[test], expected)
 
 
 def test_the_best_candidate_is_chosen_and_fitted_to_all_rows(rows):
     recipe = MemberSpec("two", "user", (KNeighborsClassifier(1), GaussianNB()))
-    held = recipe.select_candidate(rows, tried(recipe, rows), 0)
-    model = recipe.refit(rows, held)
-    assert held.chosen == 1
+    tuned = recipe.select_candidate(rows, tried(recipe, rows), 0)
+    model = recipe.refit(rows, tuned)
+    assert tuned.chosen == 1
     assert isinstance(model, GaussianNB)
     assert model.class_count_.sum() == len(rows.y)
 
 
-def test_decision_values_are_judged_once_they_are_calibrated(rows):
+def test_decision_values_are_evaluated_after_calibration(rows):
     recipe = MemberSpec("svm", "user", (SVC(C=1e-3), SVC(C=1.0)))
-    held = recipe.select_candidate(rows, tried(recipe, rows), 0)
+    tuned = recipe.select_candidate(rows, tried(recipe, rows), 0)
     assert recipe.response == "decision_function"
-    assert held.chosen == 1
-    assert recipe.loss(held.outputs, rows) < np.log(3)
+    assert tuned.chosen == 1
+    assert recipe.loss(tuned.outputs, rows) < np.log(3)
 
 
-def test_a_member_learns_no_more_rows_than_it_may(rows):
+def test_a_member_is_fitted_to_max_rows_at_most(rows):
     recipe = MemberSpec("nb", "user", (GaussianNB(),)).limited(30)
     model = recipe.refit(rows, recipe.select_candidate(rows, tried(recipe, rows), 0))
     assert model.class_count_.sum() == 30
-    assert not recipe.learns_all(rows)
+    assert not recipe.uses_all_rows(rows)
     assert recipe.limited(50).max_rows == 30
 
 
-def test_rows_of_one_class_have_a_member_that_says_it(rows):
+def test_rows_of_one_class_have_a_constant_member(rows):
     member = fit_clone(GaussianNB(), rows, np.flatnonzero(rows.y == 1), 0)
     assert isinstance(member, DummyClassifier)
     assert member.classes_.tolist() == [1]
 
 
-def test_weights_reach_the_member_and_the_seed_too(rows):
+def test_weights_and_seed_reach_the_member(rows):
     weighted = rows._replace(weights=np.where(rows.y == 0, 3.0, 1.0))
     every = np.arange(len(rows.y))
     model = fit_clone(GaussianNB(), weighted, every, 0)
@@ -143,7 +143,7 @@ def test_log_loss_by_hand():
     assert np.isfinite(log_loss(np.array([[1.0, 0.0]]), np.array([1])))
 
 
-def test_a_fold_without_a_class_says_nothing_of_it(rows):
+def test_a_fold_without_a_class_gives_it_probability_zero(rows):
     lacking = rows.folds[0]._replace(train=np.flatnonzero(rows.y != 2))
     recipe = MemberSpec("lr", "user", (LogisticRegression(),))
     attempt = recipe.fit_predict_fold(rows._replace(folds=[lacking]), lacking, 0)
@@ -170,17 +170,17 @@ FOREST = OutOfBag("forest", "standard", (CompactForestClassifier(30),))
 STRATA = InternalFolds("strata", "rows", (StrataEnsembleClassifier(HISS(3, 0.5)),))
 
 
-def test_a_forest_is_judged_out_of_bag_and_fitted_once(rows):
+def test_a_forest_is_evaluated_out_of_bag_and_fitted_once(rows):
     assert FOREST.parts(rows) == [None]
     attempt = FOREST.fit_predict_fold(rows, None, 0)
     seed = attempt.model.random_state
     same = RandomForestClassifier(30, oob_score=True, random_state=seed).fit(rows.X, rows.y)
     np.testing.assert_array_equal(attempt.outputs[0], same.oob_decision_function_)
-    held = FOREST.select_candidate(rows, [attempt], 0)
-    assert FOREST.refit(rows, held) is attempt.model
+    tuned = FOREST.select_candidate(rows, [attempt], 0)
+    assert FOREST.refit(rows, tuned) is attempt.model
 
 
-def test_a_row_that_every_tree_knows_has_the_classes_frequencies(rows):
+def test_a_row_in_every_bootstrap_has_the_class_frequencies(rows):
     one_tree = OutOfBag("tree", "standard", (CompactForestClassifier(1),))
     outputs = one_tree.fit_predict_fold(rows, None, 0).outputs[0]
     prior = np.bincount(rows.y) / len(rows.y)
@@ -188,7 +188,7 @@ def test_a_row_that_every_tree_knows_has_the_classes_frequencies(rows):
     np.testing.assert_allclose(outputs.sum(axis=1), 1)
 
 
-def test_groups_and_samples_are_judged_by_folds(rows):
+def test_groups_and_subsamples_are_evaluated_by_folds(rows):
     assert FOREST.parts(rows._replace(has_groups=True)) == rows.folds
     assert FOREST.limited(50).parts(rows) == rows.folds
     assert FOREST.parts(rows._replace(folds=rows.folds[:1])) == rows.folds[:1]
@@ -196,7 +196,7 @@ def test_groups_and_samples_are_judged_by_folds(rows):
     assert FOREST.fit_predict_fold(rows, fold, 0).outputs.shape == (1, len(fold.test), 3)
 
 
-def test_strata_are_fitted_once_with_the_make_cv_folds(rows):
+def test_strata_are_fitted_once_with_the_shared_folds(rows):
     assert STRATA.parts(rows) == [None]
     attempt = STRATA.fit_predict_fold(rows, None, 0)
     assert attempt.outputs.shape == (1, 150, 3)
@@ -207,7 +207,7 @@ def test_strata_are_fitted_once_with_the_make_cv_folds(rows):
     assert 0.6 < held_out <= attempt.model.score(rows.X, rows.y)
 
 
-def test_strata_of_a_sample_are_judged_by_folds(rows):
+def test_strata_of_a_subsample_are_evaluated_by_folds(rows):
     limited = STRATA.limited(60)
     fold = limited.parts(rows)[0]
     assert limited.fit_predict_fold(rows, fold, 0).outputs.shape == (1, len(fold.test), 3)

@@ -35,27 +35,27 @@ def test_boosting_without_lightgbm(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("pool", "error", "said"),
+    ("pool", "error", "message"),
     [
-        ("leen", ValueError, r"members='leen' is not known. Did you mean 'lean'\?"),
+        ("leen", ValueError, r"members='leen' is unknown. Did you mean 'lean'\?"),
         ([], ValueError, "members is an empty list"),
-        (["forrest"], ValueError, r"'forrest', which is no member. Did you mean 'forest'\?"),
+        (["forrest"], ValueError, r"'forrest', which is unknown. Did you mean 'forest'\?"),
         ([StandardScaler()], TypeError, "which is no classifier"),
     ],
 )
-def test_what_cannot_be_a_pool(pool, error, said):
-    with pytest.raises(error, match=said):
+def test_invalid_members(pool, error, message):
+    with pytest.raises(error, match=message):
         resolve_members(pool)
 
 
-def test_weights_need_members_that_take_them():
+def test_weights_need_members_that_support_them():
     takes = make_pipeline(StandardScaler(), LogisticRegression())
     assert len(resolve_members([takes, "svm"], weighted=True)) == 2
-    with pytest.raises(ValueError, match="'KNeighborsClassifier' takes none"):
+    with pytest.raises(ValueError, match="'KNeighborsClassifier' does not support it"):
         resolve_members([KNeighborsClassifier()], weighted=True)
 
 
-def test_catboost_is_asked_for_only_by_name():
+def test_catboost_is_used_only_if_listed():
     assert all("catboost" not in members for members in CLASSIFIER_POOLS.values())
     try:
         import catboost  # noqa: F401

@@ -43,12 +43,12 @@ from pool.sourced import SITES, X, Y
 from reference.conformal import slow_new_threshold
 
 
-def test_scores_are_what_is_left_to_other_classes():
-    said = np.array([[0.7, 0.3], [0.2, 0.8]])
-    np.testing.assert_allclose(class_scores(said, np.array([0, 0])), [0.3, 0.8])
+def test_scores_are_one_minus_the_probability():
+    proba = np.array([[0.7, 0.3], [0.2, 0.8]])
+    np.testing.assert_allclose(class_scores(proba, np.array([0, 0])), [0.3, 0.8])
 
 
-def test_each_source_weighs_one_for_a_new_one():
+def test_sources_have_equal_weight_for_a_new_source():
     scores = np.array([0.1, 0.2, 0.3, 0.5, 0.6, 0.7, 0.8])
     rows = scores, np.array([0, 0, 0, 1, 1, 1, 1]), np.ones(7)
     # together two: 60 % are 1.2
@@ -65,13 +65,13 @@ def test_the_slow_twin_agrees(coverage):
 
 
 def test_sets_hold_the_most_probable_class():
-    said = np.array([[0.5, 0.3, 0.2], [0.9, 0.05, 0.05]])
-    inside = prediction_sets(said, np.array([0.75, 0.05]))
+    proba = np.array([[0.5, 0.3, 0.2], [0.9, 0.05, 0.05]])
+    inside = prediction_sets(proba, np.array([0.75, 0.05]))
     assert inside.tolist() == [[True, True, False], [True, False, False]]
-    assert prediction_sets(said, np.array([np.inf, np.inf])).all()
+    assert prediction_sets(proba, np.array([np.inf, np.inf])).all()
 
 
-def test_how_far_an_interval_reaches_by_hand():
+def test_the_interval_factor_by_hand():
     y, pooled = np.arange(9.0), np.zeros((9, 2))
     pooled[:, 1] = 4.0
     record = OutOfFold((), (), np.zeros((0, 9, 2)), pooled, y, np.arange(9), None)
@@ -83,10 +83,10 @@ def test_how_far_an_interval_reaches_by_hand():
 
 
 CODES = np.unique(SITES, return_inverse=True)[1]
-TOLD = np.column_stack([X, np.eye(3)[CODES]])
+WITH_SOURCES = np.column_stack([X, np.eye(3)[CODES]])
 LABELS = (Y == "well").astype(int)
 ROWS = TrainingData(
-    TOLD,
+    WITH_SOURCES,
     LABELS,
     PoolClassTarget(np.arange(2)),
     None,
@@ -95,15 +95,15 @@ ROWS = TrainingData(
 FIXED = PartialPoolingClassifier(common_penalty=1.0, deviation_penalty=1.0)
 
 
-def test_the_last_columns_tell_the_source():
-    model = SourceAwareClassifier(FIXED, 3).fit(TOLD, LABELS)
+def test_the_last_columns_are_source_indicators():
+    model = SourceAwareClassifier(FIXED, 3).fit(WITH_SOURCES, LABELS)
     plain = clone(FIXED).fit(X, LABELS, sources=CODES)
     expected = plain.predict_proba(X, sources=CODES)
-    np.testing.assert_array_equal(model.predict_proba(TOLD), expected)
-    np.testing.assert_array_equal(model.predict(TOLD), expected.argmax(axis=1))
+    np.testing.assert_array_equal(model.predict_proba(WITH_SOURCES), expected)
+    np.testing.assert_array_equal(model.predict(WITH_SOURCES), expected.argmax(axis=1))
 
 
-def test_penalties_are_chosen_on_the_shared_folds_and_hold_rows_out():
+def test_penalties_are_chosen_on_the_shared_folds():
     recipe = PenaltiesBySharedFolds(
         "partial-pooling", "sources", (SourceAwareClassifier(PartialPoolingClassifier(), 3),)
     )
@@ -121,7 +121,7 @@ def test_penalties_are_chosen_on_the_shared_folds_and_hold_rows_out():
     assert model.estimator_.cv == model.estimator.cv == 5
 
 
-def test_where_folds_leave_rows_out_each_fold_searches_for_itself():
+def test_with_incomplete_folds_each_fold_chooses_its_penalties():
     (recipe, *_) = source_aware_members(3)
     once = ROWS._replace(folds=ROWS.folds[:1])
     assert recipe.parts(once) == once.folds
@@ -129,15 +129,15 @@ def test_where_folds_leave_rows_out_each_fold_searches_for_itself():
     assert outputs.shape == (1, len(once.folds[0].test), 2)
 
 
-def test_who_is_in_the_pool_of_known_sources():
+def test_members_of_the_source_aware_pool():
     recipes = source_aware_members(3)
     names = [each.name for each in recipes]
     assert names == ["partial-pooling", "boosting-by-source", "forest-by-source"]
     assert {each.response for each in recipes} == {"predict_proba"}
 
 
-def test_columns_that_do_not_fit_are_found_out():
-    model = SourceAwareClassifier(FIXED, 3).fit(TOLD, LABELS)
+def test_inconsistent_columns_are_refused():
+    model = SourceAwareClassifier(FIXED, 3).fit(WITH_SOURCES, LABELS)
     model._check_fitted()
     model.n_sources = 4
     with pytest.raises(DamagedStateError, match="its columns differ"):
@@ -154,13 +154,13 @@ def test_sources_are_left_out_in_groups_of_like_size():
     assert source_folds(np.zeros(4, dtype=int), 5) == []
 
 
-def test_rows_of_unknown_source_are_learned_from_but_not_judged():
+def test_rows_of_unknown_source_are_used_in_training_but_not_scored():
     folds = source_folds(np.array([0, 0, 1, -1]), 5)
     assert [fold.test.tolist() for fold in folds] == [[0, 1], [2]]
     assert [fold.train.tolist() for fold in folds] == [[2, 3], [0, 1, 3]]
 
 
-def test_scores_are_of_pools_that_have_not_met_the_source(rows):
+def test_scores_are_leave_source_out(rows):
     fusion = make_fusion("log_linear", has_groups=False)
     pool, members = fit_pool(resolve_members([GaussianNB()]), [0], fusion, rows, n_jobs=1)
     codes = np.arange(150) % 2
@@ -182,16 +182,16 @@ def model():
     return EnsemblageClassifier(["logistic"], cv=3, random_state=0).fit(X, Y, sources=SITES)
 
 
-def test_members_are_told_the_source(model):
+def test_members_are_source_aware(model):
     known = model.source_pool_
     assert known.names.tolist() == ["a", "b", "c"]
-    told = append_source_indicators(X[:2], np.array([2, 0]), 3)
-    assert told[:, 3:].tolist() == [[0, 0, 1], [1, 0, 0]]
+    with_sources = append_source_indicators(X[:2], np.array([2, 0]), 3)
+    assert with_sources[:, 3:].tolist() == [[0, 0, 1], [1, 0, 0]]
     assert {each.group for each in known.leaderboard[1:]} == {"sources"}
     assert isinstance(known.pool.fusion, LogLinearPool)
     # with c the rule is reversed: who does not know it cannot be good
     assert known.leaderboard[0].log_loss < model.leaderboard_[0].log_loss - 0.05
-    assert "answered by another pool" in str(model.leaderboard_)
+    assert "predicted by a source-aware pool" in str(model.leaderboard_)
 
 
 def test_offsets_shift_log_probabilities(model):
@@ -216,10 +216,10 @@ def test_folds_keep_shares_of_sources_and_classes():
     assert stratify_folds_by_source(rows._replace(has_groups=True), codes, 5, 0).folds is rows.folds
 
 
-def test_an_answer_is_taken_apart(model):
+def test_a_source_aware_prediction_is_explained(model):
     decision = model.explain_row(X[0], SITES[0])
     assert decision.source == SITES[0]
-    assert "by the pool that knows" in decision.as_table().caption
+    assert "source-aware" in decision.as_table().caption
     np.testing.assert_allclose(
         decision.probabilities, model.predict_proba(X[:1], sources=SITES[:1])[0]
     )
@@ -259,7 +259,7 @@ def small_model():
     return clone(SMALL).fit(X, Y, sources=SITES)
 
 
-def test_each_row_is_answered_by_what_is_known_of_it(small_model):
+def test_known_sources_are_predicted_source_aware_and_others_blind(small_model):
     sources = SITES.astype(object).copy()
     sources[:10], sources[10:20] = "new", None
     mixed = small_model.predict_proba(X, sources=sources)
@@ -271,12 +271,12 @@ def test_each_row_is_answered_by_what_is_known_of_it(small_model):
     np.testing.assert_array_equal(small_model.predict(X, sources=sources), winners)
 
 
-def test_lists_are_taken_as_well(small_model):
+def test_lists_are_accepted(small_model):
     as_list = small_model.predict_proba(X[:5].tolist(), sources=SITES[:5].tolist())
     np.testing.assert_array_equal(as_list, small_model.predict_proba(X[:5], sources=SITES[:5]))
 
 
-def test_a_fit_without_sources_has_no_other_pool(small_model):
+def test_a_fit_without_sources_has_no_source_pool(small_model):
     plain = clone(SMALL).fit(X, Y)
     with pytest.raises(ValueError, match=r"fitted without: pass fit\(\.\.\., sources=\.\.\.\)"):
         plain.predict_proba(X, sources=SITES)
@@ -285,7 +285,7 @@ def test_a_fit_without_sources_has_no_other_pool(small_model):
     np.testing.assert_array_equal(again.predict_proba(X), plain.predict_proba(X))
 
 
-def test_the_column_of_a_frame_tells_the_source(small_model):
+def test_sources_in_a_column_of_a_frame(small_model):
     by_name = clone(SMALL).fit(FRAME, Y, sources="site")
     assert by_name.feature_names_in_.tolist() == ["x", "y", "z"]
     expected = small_model.predict_proba(X, sources=SITES)
@@ -298,19 +298,21 @@ def test_the_column_of_a_frame_tells_the_source(small_model):
     assert by_name.distill(FRAME).model.n_features_in_ == 3
 
 
-def test_rows_whose_source_is_missing_are_learned_by_the_other_pool(small_model):
+def test_rows_without_source_are_used_by_the_source_blind_pool(small_model):
     sources = SITES.astype(object).copy()
     sources[::4] = None
-    gaps = clone(SMALL).fit(X, Y, sources=sources)
-    assert len(gaps.source_pool_.pool.out_of_fold.y) == 180
-    assert len(gaps.out_of_fold_.y) == 240
-    held = gaps.source_pool_
-    np.testing.assert_array_equal(held.names[held.codes], SITES[held.pool.out_of_fold.indices])
+    model = clone(SMALL).fit(X, Y, sources=sources)
+    assert len(model.source_pool_.pool.out_of_fold.y) == 180
+    assert len(model.out_of_fold_.y) == 240
+    source_pool = model.source_pool_
+    np.testing.assert_array_equal(
+        source_pool.names[source_pool.codes], SITES[source_pool.pool.out_of_fold.indices]
+    )
     with pytest.raises(ValueError, match="sources is missing for 240 of 240 rows"):
         clone(SMALL).fit(X, Y, sources=[None] * 240)
 
 
-def test_sources_of_three_rows_and_of_one_class_borrow_from_the_others():
+def test_sources_of_three_rows_and_of_one_class_are_shrunk():
     sources = SITES.astype(object).copy()
     sources[:3] = "tiny"
     sources[np.flatnonzero(Y == "ill")[-20:]] = "always ill"
@@ -354,9 +356,9 @@ def test_sets_cover_each_source(small_model):
     smaller = small_model.predict_set(rows, sites, coverage=0.5)
     assert (smaller <= inside).all()
     assert smaller.any(axis=1).all()
-    # of a source that nobody has met, more is unsure
+    # prediction sets of a new source are larger
     assert small_model.predict_set(rows).sum() > inside.sum()
-    with pytest.raises(ValueError, match="coverage=90 is no share"):
+    with pytest.raises(ValueError, match="coverage=90 is not a number between 0 and 1"):
         small_model.predict_set(rows, coverage=90)
 
 
@@ -369,7 +371,7 @@ def test_sets_need_no_sources():
 
 def test_a_pool_without_probabilities_is_refused():
     decisions = EnsemblageClassifier([SVC()], fusion=Mean(), cv=2)
-    with pytest.raises(ValueError, match="gives no probabilities with these members"):
+    with pytest.raises(ValueError, match="returns no probabilities with these members"):
         decisions.fit(X, Y, sources=SITES)
 
 
@@ -453,7 +455,7 @@ def test_saved_and_loaded_without_lightgbm(tmp_path, monkeypatch):
     np.testing.assert_array_equal(loaded.predict_proba(X, sources=SITES), expected)
 
 
-def test_a_source_per_row_tells_nothing_and_breaks_nothing():
+def test_a_source_per_row_is_uninformative_and_harmless():
     fitted = clone(SMALL).fit(X[:60], Y[:60], sources=np.arange(60))
     proba = fitted.predict_proba(X[:60], sources=np.arange(60))
     assert np.isfinite(proba).all()

@@ -10,13 +10,13 @@ from ensemblage.pool._member_spec import (
     PoolNumericTarget,
     correct_variance,
     fit_growing_correction,
-    is_sound_correction,
+    is_valid_correction,
     log_loss,
     mean_loss,
 )
 
 CLASSES = PoolClassTarget(np.arange(3))
-NUMBERS = PoolNumericTarget(2.0)
+NUMERIC = PoolNumericTarget(2.0)
 
 
 def made(seed, growth, n_rows=400):
@@ -56,7 +56,7 @@ def test_growth_is_found(growth):
     np.testing.assert_allclose(correct_variance(fused, found)[:, 1], expected, rtol=0.5)
 
 
-def test_a_growth_by_chance_is_none():
+def test_a_growth_that_is_not_significant_is_zero():
     growths = [fit_growing_correction(*made(seed, growth=0.0, n_rows=100), None)["log_growth"]
                for seed in range(40)]  # fmt: skip
     assert np.mean(np.equal(growths, 0)) > 0.6
@@ -68,15 +68,15 @@ def test_one_mean_for_all_has_no_levels():
     fused = np.column_stack([np.full(50, 7.0), np.ones(50)])
     found = fit_growing_correction(fused, 7 + rng.normal(size=50), None)
     assert found["log_growth"] == 0
-    assert is_sound_correction(found)
+    assert is_valid_correction(found)
     assert np.ptp(correct_variance(fused, found)[:, 1]) == 0
 
 
-def test_rows_that_nothing_was_off_on_have_no_growth():
+def test_zero_residuals_have_no_growth():
     fused = np.column_stack([np.arange(30.0), np.ones(30)])
     found = fit_growing_correction(fused, np.arange(30.0), None)
     assert found["log_growth"] == 0
-    assert is_sound_correction(found)
+    assert is_valid_correction(found)
 
 
 @settings(max_examples=25, deadline=None)
@@ -112,21 +112,21 @@ def test_intervals_of_prices_grow_with_the_price():
     assert wide[cheap].mean() < 0.7 * wide[~cheap].mean()
 
 
-def test_what_is_said_where_nothing_is_known():
+def test_prior_outputs():
     y = np.array([0, 0, 1, 2])
     np.testing.assert_array_equal(CLASSES.prior_output(y, None), [0.5, 0.25, 0.25])
     np.testing.assert_array_equal(
         CLASSES.prior_output(y, np.array([0.0, 1.0, 3.0, 0.0])), [0.25, 0.75, 0]
     )
-    prior = NUMBERS.prior_output(np.array([1.0, 3.0]), np.array([3.0, 1.0]))
+    prior = NUMERIC.prior_output(np.array([1.0, 3.0]), np.array([3.0, 1.0]))
     np.testing.assert_array_equal(prior, [1.5, 4.0])
 
 
-def test_a_row_that_every_tree_knows_has_no_answer_out_of_bag():
-    said = np.array([[np.nan, np.nan, np.nan], [0.2, 0.3, 0.5]])
+def test_a_row_in_every_bootstrap_has_no_out_of_bag_output():
+    predicted = np.array([[np.nan, np.nan, np.nan], [0.2, 0.3, 0.5]])
     prior = np.array([0.1, 0.1, 0.8])
-    np.testing.assert_array_equal(CLASSES.outputs_from_oob(said, prior), [prior, said[1]])
-    outputs = NUMBERS.outputs_from_oob(np.array([5.0, 6.0]), np.array([5.0, 4.0]))
+    np.testing.assert_array_equal(CLASSES.outputs_from_oob(predicted, prior), [prior, predicted[1]])
+    outputs = NUMERIC.outputs_from_oob(np.array([5.0, 6.0]), np.array([5.0, 4.0]))
     np.testing.assert_array_equal(outputs, [[5, 4], [6, 4]])
 
 
@@ -134,28 +134,28 @@ def test_stages_have_all_classes_and_a_variance():
     staged = CLASSES.outputs_from_stages(np.full((2, 4, 2), 0.5), np.array([0, 2]))
     np.testing.assert_array_equal(staged[1, 3], [0.5, 0, 0.5])
     np.testing.assert_array_equal(
-        NUMBERS.outputs_from_stages(np.ones((2, 4)), np.ones(1))[1, 3], [1, 4]
+        NUMERIC.outputs_from_stages(np.ones((2, 4)), np.ones(1))[1, 3], [1, 4]
     )
 
 
 def test_losses_and_scores_by_hand():
     outputs, y = np.array([[1.0, 4.0], [3.0, 1.0]]), np.array([2.0, 3.0])
     expected = -norm.logpdf(y, [1, 3], [2, 1])
-    np.testing.assert_allclose(NUMBERS.row_losses(outputs, y), expected)
-    np.testing.assert_array_equal(NUMBERS.uncalibrated_losses(outputs, y), [1, 0])
-    assert NUMBERS.score(outputs, y, None) == pytest.approx(np.sqrt(0.5))
-    assert NUMBERS.score(outputs, y, np.array([3.0, 1.0])) == pytest.approx(np.sqrt(0.75))
+    np.testing.assert_allclose(NUMERIC.row_losses(outputs, y), expected)
+    np.testing.assert_array_equal(NUMERIC.uncalibrated_losses(outputs, y), [1, 0])
+    assert NUMERIC.score(outputs, y, None) == pytest.approx(np.sqrt(0.5))
+    assert NUMERIC.score(outputs, y, np.array([3.0, 1.0])) == pytest.approx(np.sqrt(0.75))
     proba = np.array([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])
     assert log_loss(proba, np.array([0, 1])) == pytest.approx(np.log(2) / 2)
     assert CLASSES.score(proba, np.array([0, 2]), None) == 0.5
     assert mean_loss(np.array([1.0, 3.0]), np.array([3.0, 1.0])) == 1.5
 
 
-def test_a_constant_member_has_no_spread_of_its_own():
-    constant = NUMBERS.constant_member(np.array([3.0, 3.0]))
+def test_a_constant_member_has_no_standard_deviation_of_its_own():
+    constant = NUMERIC.constant_member(np.array([3.0, 3.0]))
     assert isinstance(constant, DummyRegressor)
     np.testing.assert_array_equal(
-        NUMBERS.outputs(constant, np.zeros((1, 2)), "predict_std"), [[3, 4]]
+        NUMERIC.outputs(constant, np.zeros((1, 2)), "predict_std"), [[3, 4]]
     )
 
 
@@ -163,12 +163,12 @@ def test_a_constant_member_has_no_spread_of_its_own():
 def test_a_member_alone_is_calibrated_whatever_the_units(seed, shift, scale):
     rng = np.random.default_rng(seed)
     y = rng.normal(size=30)
-    said = y + rng.normal(size=30)
+    predicted = y + rng.normal(size=30)
     losses = []
     for a, b in ((0.0, 1.0), (shift, scale)):
-        outputs = np.stack([a + b * said, np.full(30, 7.0)], axis=1)[None]
-        fused = NUMBERS.calibrator().fit(outputs, a + b * y, numeric=True).combine(outputs)
-        np.testing.assert_allclose(fused[:, 0], a + b * said)
-        np.testing.assert_allclose(fused[:, 1], np.mean((b * (y - said)) ** 2), rtol=1e-6)
-        losses.append(mean_loss(NUMBERS.row_losses(fused, a + b * y)))
+        outputs = np.stack([a + b * predicted, np.full(30, 7.0)], axis=1)[None]
+        fused = NUMERIC.calibrator().fit(outputs, a + b * y, numeric=True).combine(outputs)
+        np.testing.assert_allclose(fused[:, 0], a + b * predicted)
+        np.testing.assert_allclose(fused[:, 1], np.mean((b * (y - predicted)) ** 2), rtol=1e-6)
+        losses.append(mean_loss(NUMERIC.row_losses(fused, a + b * y)))
     assert losses[1] - losses[0] == pytest.approx(np.log(scale), abs=1e-6)

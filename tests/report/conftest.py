@@ -1,4 +1,4 @@
-"""A browser for the whole session, and pages that say what happens in it."""
+"""A browser for the whole session, and pages with their console messages and requests."""
 
 import shutil
 from functools import cache
@@ -34,14 +34,14 @@ class Tab:
 
     def __init__(self, page):
         self.page = page
-        self.requests, self.said = [], []
+        self.requests, self.messages = [], []
         page.on("request", lambda request: self.requests.append(request.url))
-        page.on("console", lambda message: self.said.append(message.text))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("console", lambda message: self.messages.append(message.text))
+        page.on("pageerror", lambda error: self.messages.append(str(error)))
         page.on("dialog", self._refuse)
 
     def _refuse(self, dialog):
-        self.said.append(f"dialog: {dialog.message}")
+        self.messages.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
     def open(self, path):

@@ -16,7 +16,7 @@ from report.documents import entry, experiment, large_experiment, table
 COLUMN = "<script>alert(1)</script>"
 LABEL = '"><img src=x onerror=alert(1)>'
 FILE = "<b>rows & more.csv"
-# what each kind of page has to say of the data
+# text that each kind of page shows of the data
 KINDS = {
     "compare": [FILE],
     "strata": [LABEL, FILE],
@@ -92,7 +92,7 @@ def test_a_page_opens_quietly_and_shows_names_as_text(pages, open_tab, kind):
     for width, scheme in ((1280, "light"), (390, "dark")):
         tab = open_tab(width=width, scheme=scheme)
         page = tab.open(pages[kind])
-        assert tab.said == []
+        assert tab.messages == []
         assert tab.requests == [pages[kind].as_uri()]
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     # closed tables are text too
@@ -101,7 +101,7 @@ def test_a_page_opens_quietly_and_shows_names_as_text(pages, open_tab, kind):
     assert all(text in shown for text in KINDS[kind])
     assert page.locator("img").count() == 0
     assert page.locator("script").count() == 1
-    assert tab.said == []
+    assert tab.messages == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -192,7 +192,7 @@ def test_a_network_of_sixty_long_names_is_whole(open_tab, tmp_path, width):
     assert drawing.locator(".node").count() == 61
     size = drawing.locator("text").first.evaluate("e => e.getBoundingClientRect().height")
     assert size >= 11
-    assert tab.said == []
+    assert tab.messages == []
 
 
 @pytest.mark.parametrize(("width", "way"), [(1280, "tight"), (390, "stacked")])
@@ -202,7 +202,7 @@ def test_a_wide_table_is_set_otherwise_rather_than_scrolled(open_tab, tmp_path, 
     path = tmp_path / "wide.html"
     path.write_text(render(experiment(table(rows))), encoding="utf-8")
     page = open_tab(width=width).open(path)
-    box = page.get_by_role("region", name="Side by side")
+    box = page.get_by_role("region", name="Classification error by")
     assert way in box.get_attribute("class")
     assert box.evaluate("each => each.scrollWidth <= each.clientWidth")
     cell = box.locator("tbody td").last
@@ -248,12 +248,12 @@ def test_a_table_is_sorted_by_click_and_by_keyboard(pages, open_tab):
     page.locator("table >> nth=0 >> thead th >> nth=0").get_by_role("button").press("Enter")
     names = page.locator("table >> nth=0 >> tbody th").all_inner_texts()
     assert names == sorted(names, key=str.lower)
-    assert tab.said == []
+    assert tab.messages == []
 
 
-def test_what_has_no_number_stands_last_whichever_way(open_tab, tmp_path):
+def test_rows_without_a_value_come_last_in_both_orders(open_tab, tmp_path):
     rows = [entry("a", "x", None, 0.1, error=None), entry("b", "x", 2.0), entry("c", "x", -1.0)]
-    path = tmp_path / "gap.html"
+    path = tmp_path / "missing.html"
     path.write_text(render(experiment(table(rows))), encoding="utf-8")
     page = open_tab().open(path)
     names = page.locator("tbody th")
@@ -283,7 +283,7 @@ def test_the_theme_follows_the_system_and_the_button_which_is_remembered(pages, 
     page.get_by_role("button", name="Light theme").press("Enter")
     assert background(page) == light_paper
     assert set(tab.requests) == {pages["compare"].as_uri()}
-    assert tab.said == []
+    assert tab.messages == []
 
 
 def test_the_first_tab_skips_to_the_content(pages, open_tab):
@@ -313,7 +313,7 @@ def test_the_largest_page_opens_and_sorts(open_tab, tmp_path):
     path.write_text(render(large_experiment()), encoding="utf-8")
     tab = open_tab()
     page = tab.open(path)
-    page.get_by_text("Every entry").first.click()
+    page.get_by_text("All entries").first.click()
     page.locator("th button", has_text="difference").first.click()
     assert page.locator("th[aria-sort=ascending]").count() == 1
-    assert tab.said == []
+    assert tab.messages == []

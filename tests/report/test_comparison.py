@@ -37,7 +37,7 @@ def test_two_methods_by_hand():
     (each,) = found(document)
     assert each.label == "bad"
     assert each.value == pytest.approx(-0.2 / 3)
-    # gaps -0.1, -0.05, -0.05: variance 1/1200, times 1/3 + 1/2
+    # differences -0.1, -0.05, -0.05: variance 1/1200, times 1/3 + 1/2
     error = np.sqrt((1 / 3 + 1 / 2) / 1200)
     assert each.error == pytest.approx(student.ppf(1 - 0.025 / 2, 2) * error)
     assert each.group == "not significantly different"
@@ -75,7 +75,7 @@ def test_an_interval_covers_zero_unless_the_difference_is_significant(rows):
             assert abs(each.value) <= each.error + slack
 
 
-def test_of_errors_the_smallest_difference_stands_first():
+def test_for_errors_the_smallest_difference_comes_first():
     document = compare(homes(60), methods=["mean", "ridge", "forest"], n_splits=2, measure="rmse")
     bars = found(document)
     for group in {bar.group for bar in bars}:
@@ -87,11 +87,11 @@ def test_nothing_without_a_choice():
     assert difference_blocks(compared(alone=[0.5, 0.5, 0.5])) == []
 
 
-def test_methods_left_out_are_counted():
+def test_methods_that_are_not_compared_are_counted():
     broken = [method(name, [None, 0.5, 0.5], failures={0: "No."}) for name in "xy"]
     whole = [method("a", [0.9, 0.8, 0.9]), method("b", [0.5, 0.6, 0.7])]
-    _, said = difference_blocks(comparison(*whole, *broken))
-    assert said == "2 methods without a score on every fold are left out here."
+    _, note = difference_blocks(comparison(*whole, *broken))
+    assert note == "2 methods without a score on every fold are not compared."
 
 
 def card(classes, **options):
@@ -99,14 +99,14 @@ def card(classes, **options):
     return DataSummary(**facts, classes=classes, **options)
 
 
-def test_a_card_as_a_section():
+def test_data_summary_as_a_section():
     (section,) = data_section(card({"a": 75, "b": 25}, notes=("A note.",)))
     facts, shares, columns, notes = section.blocks
     assert facts == {
         "data": "people",
         "rows": "100",
         "columns": "1 numeric, 1 categorical",
-        "missing": "2.5% of values, in 1 column",
+        "missing values": "2.5% of values, in 1 column",
         "highest cardinality": "14 in job",
     }
     assert isinstance(shares, BarsBlock)
@@ -118,7 +118,7 @@ def test_a_card_as_a_section():
     assert notes == ["A note."]
 
 
-def test_the_rarest_of_many_classes_stand_together():
+def test_the_rarest_of_many_classes_share_a_bar():
     (section,) = data_section(card({f"c{k}": k + 1 for k in range(20)}))
     bars = section.blocks[1].bars
     assert len(bars) == 12
@@ -145,17 +145,17 @@ def two_methods():
     )
 
 
-def test_the_verdict_comes_first():
+def test_summary_starts_with_the_verdict():
     page = comparison_page(comparison(*two_methods()))
-    assert page.title == "Methods compared on iris"
+    assert page.title == "Method comparison: iris"
     assert page.summary[0] == "The first ranks first."
     assert page.summary[1].startswith("Strata is better than forest by 0.033 on average")
-    assert "Of this library's methods strata does best, with accuracy 0.8833" in page.summary[2]
+    assert "Best method of this library: strata (accuracy 0.8833" in page.summary[2]
     assert page.facts["measure"] == "accuracy"
     assert page.facts["rows"] == "1,500"
 
 
-def test_numbers_are_those_of_the_document():
+def test_values_are_those_of_the_document():
     scores, folds = blocks(comparison_page(comparison(*two_methods())), TableBlock)
     assert scores.rows[0][1].text == "0.8833"
     assert scores.rows[0][1].quiet == "± 0.0100"
@@ -165,14 +165,14 @@ def test_numbers_are_those_of_the_document():
     assert [field.best for field in folds.rows[1]] == [False, False, True, False]
 
 
-def test_differences_leave_out_a_method_that_failed_and_the_page_says_so():
+def test_page_notes_that_a_failed_method_is_not_compared():
     failed = method("broken", [None, None, None], failures={0: "It broke."})
     page = comparison_page(comparison(*two_methods(), failed))
     scores, differences = blocks(page, BarsBlock)
     assert scores.bars[2].text == "failed"
     assert [bar.label for bar in differences.bars] == ["forest"]
-    (said,) = blocks(page, str)
-    assert said == "1 method without a score on every fold is left out here."
+    (note,) = blocks(page, str)
+    assert note == "1 method without a score on every fold is not compared."
     (notes,) = blocks(page, list)
     assert notes == [
         "A note.", "forest, 2 of 3 folds: Slow.", "broken failed on 1 of 3 folds: It broke.",
@@ -202,13 +202,13 @@ def test_residuals_calibration_and_sources_are_shown(result):
     assert [column.name for column in table.columns] == ["source", "rows", "bias", "RMSE"]
 
 
-def test_intervals_tell_what_they_cover(result):
+def test_residuals_by_source_have_the_coverage_of_intervals(result):
     ends = tuple((each - 1e9, each + 1e9) for each in result.residuals.predicted)
     sources = tuple(replace(e, coverage=1.0) for e in result.residuals.sources)
-    told = replace(result.residuals, intervals=ends, sources=sources)
-    table = residual_section(told)[0].blocks[-1]
+    residuals = replace(result.residuals, intervals=ends, sources=sources)
+    table = residual_section(residuals)[0].blocks[-1]
     assert {row[-1].text for row in table.rows} == {"1.000"}
-    assert "Coverage is the share" in table.legend
+    assert "Coverage: share" in table.legend
 
 
 def test_of_classes_there_is_no_section():
@@ -217,7 +217,7 @@ def test_of_classes_there_is_no_section():
 
 def test_the_report_of_a_regression(result):
     page = comparison_page(result)
-    assert [section.title for section in page.sections][2] == "Residuals"
+    assert [section.title for section in page.sections][2] == "Residuals and calibration"
     text = render(page)
     assert text.count("<svg") >= 2
     assert "RMSE: " in text

@@ -44,7 +44,7 @@ def test_baseline_and_contributions_are_the_decision(coefficients, row):
     assert level + coef @ mean + amounts.sum() == pytest.approx(float(whole), abs=1e-9)
 
 
-def test_the_largest_stands_first_and_the_rest_is_added_up():
+def test_largest_contribution_comes_first_and_the_others_are_summed():
     columns = [f"c{j}" for j in range(12)]
     amounts = np.array([0.1, -2.0, 1.0, *[0.05] * 9])
     parts = ModelContext(None, columns, np.ones((1, 12)), row=0).contributions(amounts)

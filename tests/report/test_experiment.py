@@ -19,7 +19,7 @@ def ranked(*, greater):
     return critical_difference_figure(SCORES, "abc", {"b"}, greater=greater, over="4 datasets")
 
 
-def test_the_diagram_says_the_ranks_for_those_who_cannot_see_it():
+def test_diagram_has_the_ranks_as_a_text_alternative():
     assert "Mean ranks over 4 datasets: a 1.00, b 2.00, c 3.00." in ranked(greater=True).alt
     assert "c 1.00, b 2.00, a 3.00." in ranked(greater=False).alt
 
@@ -86,7 +86,7 @@ def test_rows_still_to_come_are_listed_but_not_compared():
     assert entries.rows[-1][0].text == "vote"
 
 
-def test_stand_ins_failures_and_gaps():
+def test_substitutes_failures_and_missing_values():
     rows = [
         entry("a", "x", 0.5, 0.4, comparable=False, note="A stand-in."),
         entry("b", "x", None, 0.4, error=None, failures=3),
@@ -94,14 +94,14 @@ def test_stand_ins_failures_and_gaps():
     ]
     shown = blocks(table(rows))
     entries, notes = shown[-2:]
-    assert [column.name for column in entries.columns][-2:] == ["values", "failed"]
+    assert [column.name for column in entries.columns][-2:] == ["repeats", "failed"]
     assert [field.text for field in entries.rows[0]][4:] == [NOTHING.text, "10", "0"]
     assert notes == ["a: A stand-in."]
     assert [field.text for field in entries.rows[1]][2:5] == ["0.4000", NOTHING.text, NOTHING.text]
     assert RanksBlock not in kinds(shown)
 
 
-def test_each_note_stands_once_with_what_it_is_of():
+def test_each_note_is_listed_once_with_its_entries():
     rows = [entry(row, column, 0.1, note="Odd." if (row, column) != ("b", "y") else "Late.")
             for row in "ab" for column in "xy"]  # fmt: skip
     assert blocks(table(rows, notes=["All."]))[-1] == [
@@ -141,19 +141,19 @@ def section_kinds(page, section=0):
 
 def test_the_summary_of_a_table_is_the_pages():
     page = experiment_page(experiment(small_table()))
-    assert page.title == "Table 2 of a paper"
+    assert page.title == "Experiment report: Table 2 of a paper"
     assert page.summary[0] == "Bagging has the lowest error."
-    assert page.summary[1].startswith("Of 6 values that can be compared with the paper's, 6 are")
+    assert page.summary[1].startswith("6 of 6 comparable values of the paper are")
 
 
-def test_several_tables_say_their_own_summaries():
+def test_several_tables_have_their_own_summaries():
     page = experiment_page(experiment(small_table(), small_table(name="other")))
     assert section_kinds(page)[0] is section_kinds(page, 1)[0] is str
     assert page.sections[1].title == "Title of other"
     assert page.summary[0] == "Bagging has the lowest error."
 
 
-def test_what_several_tables_note_is_said_once():
+def test_notes_of_several_tables_are_listed_once():
     one, other = small_table(notes=["Alike.", "One."]), small_table(name="b", notes=["Alike."])
     page = experiment_page(experiment(one, other))
     text = render(page)
@@ -166,7 +166,7 @@ def test_a_table_named_like_its_page_is_called_the_results():
     assert experiment_page(experiment(whole)).sections[0].title == "Results"
 
 
-def test_a_section_does_not_say_the_pages_title_again():
+def test_section_title_does_not_repeat_the_title_of_the_page():
     tables = [
         small_table() | {"title": f"Table 2 of a paper{each}"}
         for each in (": errors", ": R²", ", raw features")
@@ -175,24 +175,24 @@ def test_a_section_does_not_say_the_pages_title_again():
     assert [section.title for section in page.sections][:3] == ["Errors", "R²", "Raw features"]
 
 
-def test_what_is_unfinished_or_failed_is_said():
+def test_summary_notes_unfinished_and_failed_cells():
     page = experiment_page(experiment(small_table(), done=5, failed=1))
-    assert "The run is not finished: 5 of 10 cells are computed" in " ".join(page.summary)
+    assert "The run is not finished: the tables show 5 of 10 cells" in " ".join(page.summary)
     assert "1 cell failed and is left out of the means." in page.summary
     assert page.facts["cells computed"] == "5 of 10"
 
 
 def test_a_page_without_results():
     page = experiment_page(experiment(table([]), done=0))
-    assert page.summary[0] == "Nothing has been computed yet."
+    assert page.summary[0] == "No results yet."
     assert "<h2" not in render(page)
 
 
-def test_an_experiment_of_ones_own_has_no_paper():
+def test_a_declared_experiment_has_no_paper():
     rows = [entry(row, "accuracy", 90.0, error=None) for row in ("a", "b")]
     page = experiment_page(experiment(table(rows, better=None)))
     names = [column.name for column in page.sections[0].blocks[-1].columns]
-    assert names == ["row", "column", "mean", "values"]
+    assert names == ["row", "column", "mean", "repeats"]
     own = experiment_page(experiment(table(rows), scale="declared"))
     assert [column.name for column in own.sections[0].blocks[-1].columns][:2] == [
         "dataset", "method",
@@ -200,7 +200,7 @@ def test_an_experiment_of_ones_own_has_no_paper():
     assert page.summary == ["The tables hold 2 entries."]
 
 
-def test_stand_ins_and_gaps_are_rendered():
+def test_substitutes_and_missing_values_are_rendered():
     rows = [
         entry("a", "x", 0.5, 0.4, comparable=False, note="A stand-in."),
         entry("b", "x", None, 0.4, error=None, failures=3),

@@ -22,7 +22,7 @@ def axis_of(*values, **options):
     return bar_axis(BarsBlock([Bar("a", value, "") for value in values], "", **options))
 
 
-def test_bars_start_at_zero_if_the_numbers_come_near_it():
+def test_bars_start_at_zero_if_the_values_come_near_it():
     axis = axis_of(0.08, 0.31)
     assert axis.bars
     assert axis.ticks == (0.0, 0.1, 0.2, 0.3, 0.4)
@@ -70,7 +70,7 @@ def test_there_is_an_axis_for_next_to_nothing(values):
 
 
 @given(st.lists(numbers, min_size=1, max_size=20))
-def test_every_number_is_on_the_axis_and_ticks_ascend(values):
+def test_every_value_is_on_the_axis_and_ticks_ascend(values):
     axis = axis_of(*values)
     slack = 1e-6 * (axis.high - axis.low)
     assert axis.low - slack <= min(values)
@@ -120,9 +120,9 @@ def hostile_results():
     ]
     rows = [entry(HOSTILE + str(i), HOSTILE + str(j), 0.5, 0.4, note=HOSTILE)
             for i in range(3) for j in range(3)]  # fmt: skip
-    words = table(rows, notes=[HOSTILE], summary=[HOSTILE])
-    words |= {"title": HOSTILE, "measure": HOSTILE}
-    document = experiment(words, words, title=HOSTILE, experiment=HOSTILE, scale=HOSTILE)
+    hostile = table(rows, notes=[HOSTILE], summary=[HOSTILE])
+    hostile |= {"title": HOSTILE, "measure": HOSTILE}
+    document = experiment(hostile, hostile, title=HOSTILE, experiment=HOSTILE, scale=HOSTILE)
     return {
         "comparison": comparison(*methods, dataset=HOSTILE),
         "experiment": document,
@@ -147,7 +147,7 @@ def text(request):
     return render(hostile_results()[request.param])
 
 
-def test_hostile_words_are_text(text):
+def test_hostile_text_is_escaped(text):
     reader = Reader(text)
     assert reader.tags.count("script") == 1
     assert reader.tags.count("style") == 1
@@ -238,8 +238,8 @@ def test_the_error_of_a_share_is_in_per_cent_too():
 
 
 def test_no_line_ends_inside_a_number():
-    said = ["Wilcoxon p = 3.4e-05, not well-kept", "a gain of 0.21 ± 0.23"]
-    page = render(Page("t", "t", said, {}, []))
+    sentences = ["Wilcoxon p = 3.4e-05, not well-kept", "a gain of 0.21 ± 0.23"]
+    page = render(Page("t", "t", sentences, {}, []))
     space = "\N{NO-BREAK SPACE}"
     assert f"p{space}={space}3.4e\N{NON-BREAKING HYPHEN}05, not well-kept" in page
     assert f"0.21 ±{space}0.23" in page

@@ -19,9 +19,9 @@ def test_the_column_that_decides_is_needed():
     assert facts.importance[1] == 0.0
 
 
-def test_accuracy_on_training_rows_is_said_to_flatter():
-    said = explain_model(MODEL, X, Y).text()[-1]
-    assert "On training rows the score is optimistic" in said
+def test_legend_warns_that_training_rows_are_optimistic():
+    text = explain_model(MODEL, X, Y).text()[-1]
+    assert "On training rows the score is optimistic" in text
 
 
 def test_the_same_twice():
@@ -29,13 +29,13 @@ def test_the_same_twice():
     assert first == second
 
 
-def test_what_cannot_be_told_is_said():
-    with pytest.raises(ValueError, match="has no parts to list: give rows with their target"):
+def test_errors_name_what_is_needed():
+    with pytest.raises(ValueError, match="permutation importance: give rows with their target"):
         explain_model(MODEL, X)
-    with pytest.raises(ValueError, match=r"not known exactly\. Leave `row` out"):
+    with pytest.raises(ValueError, match=r"exact contributions.*Leave out `row`"):
         explain_model(MODEL, X, Y, row=0)
 
 
 def test_a_page_names_the_most_important():
     (sentence,) = explain_model(MODEL, X, Y, columns=["age", "idle"]).sentences
-    assert sentence.endswith("1.0000 on 40 rows, and needs age most for that.")
+    assert sentence.endswith("1.0000 on the 40 rows given; the most important column is age.")

@@ -55,7 +55,7 @@ def test_what_is_not_linear_in_its_rows(member):
 def test_coefficients_the_largest_first():
     _, _, table, legend = explain_model(MODEL, columns=["age", "pay"]).text()
     assert [row[0].text for row in table.rows] == ["age", "pay"]
-    assert [column.name for column in table.columns] == ["feature", "for yes"]
+    assert [column.name for column in table.columns] == ["feature", "coefficient for yes"]
     assert legend.startswith("Change of the log-odds per unit")
 
 
@@ -69,7 +69,7 @@ def test_a_decision_is_the_log_odds():
     assert "mean of the rows given" in decision.measure
 
 
-def test_a_row_alone_is_told_from_zero():
+def test_a_single_row_is_compared_with_zero():
     decision = explain_model(MODEL, ROWS[3:], row=0).document.decision
     assert decision.baseline == pytest.approx(MODEL.intercept_[0])
     assert [each.column for each in decision.contributions] == ["x0", "x1"]

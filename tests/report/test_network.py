@@ -13,7 +13,7 @@ from ensemblage.report._network import (
     NetworkDocument,
     _nodes_table,
     dependence_text,
-    join_ranges,
+    merge_ranges,
     network_figure,
     probability_table,
     range_labels,
@@ -34,7 +34,7 @@ def test_ranges_that_differ_in_the_last_digits_stay_apart():
 
 def test_joined_by_hand():
     chances = np.array([[0.1, 0.4, 0.2, 0.3]])
-    labels, joined = join_ranges([1.0, 2.0, 3.0], chances, most=2)
+    labels, joined = merge_ranges([1.0, 2.0, 3.0], chances, most=2)
     assert labels == ["≤ 2", "> 2"]
     np.testing.assert_allclose(joined, [[0.5, 0.5]])
 
@@ -42,12 +42,12 @@ def test_joined_by_hand():
 @given(arrays(float, (3, 30), elements=st.floats(1e-6, 1.0)), st.integers(1, 12))
 def test_joining_keeps_the_sum(weights, most):
     chances = weights / weights.sum(axis=1, keepdims=True)
-    labels, joined = join_ranges(np.arange(29.0), chances, most)
+    labels, joined = merge_ranges(np.arange(29.0), chances, most)
     np.testing.assert_allclose(joined.sum(axis=1), 1.0)
     assert len(labels) == joined.shape[1] <= most
 
 
-def test_few_configurations_stand_side_by_side():
+def test_few_configurations_are_columns():
     wet = ProbabilityTable(["x0"], np.array([[0], [1]]), np.array([[0.9, 0.1], [0.2, 0.8]]))
     labels = {"x0": ["no", "yes"], "x1": ["dry", "wet"]}
     block = probability_table("x1", wet, labels, names={"x0": "rain", "x1": "grass"})
@@ -57,7 +57,7 @@ def test_few_configurations_stand_side_by_side():
     assert block.folded
 
 
-def test_many_configurations_stand_below_each_other_and_are_cut_short():
+def test_many_configurations_are_rows_and_limited_in_number():
     given = np.array([[k % 2, k // 2] for k in range(80)])
     many = ProbabilityTable(["rain", "day"], given, np.full((80, 2), 0.5))
     labels = {"rain": ["no", "yes"], "day": [f"day {k}" for k in range(40)]}
@@ -68,12 +68,12 @@ def test_many_configurations_stand_below_each_other_and_are_cut_short():
     assert block.legend == "20 more rows are not shown."
 
 
-def test_many_ranges_are_joined():
+def test_many_ranges_are_merged():
     cuts = np.arange(20.0).tolist()
     table = ProbabilityTable([], np.zeros((1, 0), int), np.full((1, 21), 1 / 21))
     block = probability_table("x", table, {"x": range_labels(cuts)}, cuts)
     assert len(block.rows) == 8
-    assert block.legend == "21 ranges are joined here."
+    assert block.legend == "21 ranges are merged here."
 
 
 def test_nodes_and_what_they_depend_on():
@@ -90,7 +90,11 @@ def test_the_drawing_the_nodes_and_the_tables():
         "A network of 2 nodes and 1 arc.",
         "The only feature depends on the class directly.",
     ]
-    assert [section.title for section in explained.sections] == ["Network", "Nodes", "Tables"]
+    assert [section.title for section in explained.sections] == [
+        "Network",
+        "Nodes",
+        "Conditional probability tables",
+    ]
     assert "age depends on class." in explained.sections[0].blocks[0].alt
     assert all(isinstance(each, TableBlock) for each in explained.sections[2].blocks)
     # the probability tables are for pages
@@ -98,7 +102,7 @@ def test_the_drawing_the_nodes_and_the_tables():
 
 
 @pytest.mark.parametrize(
-    ("numbers", "said"),
+    ("counts", "expected"),
     [
         ((7, 7, 0), "All 7 features depend on the class directly."),
         (
@@ -113,8 +117,8 @@ def test_the_drawing_the_nodes_and_the_tables():
         ((1, 0, 0), "The only feature does not depend on the class directly."),
     ],
 )
-def test_how_many_features_depend_in_plain_words(numbers, said):
-    assert dependence_text(*numbers) == said
+def test_sentence_on_dependence_of_the_features(counts, expected):
+    assert dependence_text(*counts) == expected
 
 
 def test_long_lists_are_cut_short():
@@ -130,7 +134,7 @@ def iris():
     return load_dataset("iris")
 
 
-def test_a_fitted_network_speaks_in_the_columns_names(iris):
+def test_nodes_have_the_names_of_the_columns(iris):
     network = BayesNetClassifier().fit(iris.X, iris.y)
     explained = explain_model(network, columns=iris.feature_names)
     assert set(explained.document.parents) == {network.target_name_, *iris.feature_names}
@@ -162,7 +166,7 @@ def test_imputed_values_are_mentioned(iris):
     assert {each.value for each in decision.contributions} >= {"missing"}
 
 
-def test_bootstrap_frequencies_stand_beside_the_parents(iris):
+def test_parents_have_their_bootstrap_frequencies(iris):
     network = InnerBayesNetClassifier(3, random_state=0).fit(iris.X, iris.y)
     explained = explain_model(network, columns=iris.feature_names)
     shares = explained.document.confidence

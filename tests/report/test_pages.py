@@ -6,8 +6,10 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from ensemblage._core import NOTHING, TableBlock
+from ensemblage.datasets import DataSummary
 from ensemblage.report import Explanation, clustering_page, explanation_page, render
 from ensemblage.report._blocks import BarsBlock, FigureBlock, Section, ShadesBlock
+from ensemblage.report._contributions import RowExplanation
 from ensemblage.report._pages import audit_page, profile_figure
 from ensemblage.sources import AuditedSource, ColumnShift, SourceAudit
 from ensemblage.studies import AuditDocument, ClusteringDocument, Prototype
@@ -77,18 +79,18 @@ def test_no_prediction_limit_with_too_few_sources():
 
 def test_an_audit_page_begins_with_the_summary():
     page = audit_page(DOCUMENT)
-    assert page.title == "Source audit: sites.csv"
+    assert page.title == "Validation at new sources: sites.csv"
     assert page.summary[0].startswith("Expected error at a new source: 0.450")
     assert "Check south first" in page.summary[1]
 
 
-def test_prototypes_of_words_are_not_drawn():
+def test_categorical_prototypes_are_not_drawn():
     assert profile_figure([Prototype(0, 2, {"kind": "a"})], {}) is None
     gone = {"x": np.array([np.nan, np.nan])}
     assert profile_figure([Prototype(0, 2, {"x": None})], gone) is None
 
 
-def test_of_many_columns_the_telling_ones_are_drawn():
+def test_of_many_columns_those_with_the_largest_differences_are_drawn():
     rng = np.random.default_rng(0)
     rows = {f"c{j:02d}": rng.normal(size=30) for j in range(40)}
     prototypes = [Prototype(k, 15, {name: k * j for j, name in enumerate(rows)}) for k in (0, 1)]
@@ -96,10 +98,10 @@ def test_of_many_columns_the_telling_ones_are_drawn():
     names = [name for name, _ in block.rows]
     assert "c39" in names
     assert "c00" not in names
-    assert "The 16 columns in which the clusters differ least are left out." in block.caption
+    assert "The 16 columns in which the clusters differ least are not shown." in block.caption
 
 
-def test_levels_are_standard_deviations_from_the_mean_row():
+def test_colour_levels_are_standard_deviations_from_the_mean():
     rows = {"x": np.array([0.0, 2.0])}
     block = profile_figure([Prototype(0, 1, {"x": 0.0}), Prototype(1, 1, {"x": 9.0})], rows)
     # mean 1, deviation 1, full strength at 2
@@ -118,7 +120,7 @@ CLUSTERING = ClusteringDocument(
 def test_sizes_prototypes_and_agreement():
     columns = {"size": np.array([-2.0, -1.0, 9.0])}
     page = clustering_page(CLUSTERING, name="things.csv", label="Inner K-means", columns=columns)
-    assert page.summary[0] == "Inner K-means puts 3 rows into 2 clusters of 1 to 2 rows."
+    assert page.summary[0] == "Inner K-means: 3 rows in 2 clusters of 1 to 2 rows."
     assert "normalised mutual information 0.5000, purity 0.7500" in page.summary[2]
     sizes, prototypes, notes = page.sections
     assert isinstance(sizes.blocks[0], BarsBlock)
@@ -146,36 +148,49 @@ EXPLAINED = Explanation(
 )
 
 
-def test_a_model_with_what_was_noted_in_training():
+def test_model_report_with_details_of_the_training():
     details = {"dataset": "people.csv", "n_rows": 1200, "accuracy": 0.9, "accuracy_se": 0.01,
                "learned": ["4 columns", "5 strata"], "method": "new"}  # fmt: skip
-    page = explanation_page(EXPLAINED, name="m.skops", details=details)
-    assert page.title == "Model report: m.skops"
+    page = explanation_page(EXPLAINED, name="m.skops", target="paid", details=details)
+    assert page.title == "Model report: paid, trained on people.csv"
     assert page.summary == [
-        "It is new.", "Cross-validated accuracy in training: 0.9000 ± 0.0100.",
+        "It is new.", "Cross-validated accuracy in training (± standard error): 0.9000 ± 0.0100.",
     ]  # fmt: skip
-    assert page.facts == {"parts": "3", "trained on": "people.csv", "rows": "1,200"}
+    assert page.facts == {
+        "parts": "3", "trained on": "people.csv", "rows": "1,200", "model": "m.skops",
+    }  # fmt: skip
     assert [section.title for section in page.sections] == ["Parts", "Training summary"]
     assert page.sections[1].blocks == ["4 columns.", "5 strata."]
 
 
 @pytest.mark.parametrize("details", [None, {}, {"accuracy": None, "accuracy_se": None}])
-def test_without_notes_of_the_training(details):
+def test_model_report_without_details(details):
     page = explanation_page(EXPLAINED, name="m", details=details)
     assert page.summary == ["It is new."]
     assert page.facts == {"parts": "3"}
     assert [section.title for section in page.sections if section.blocks] == ["Parts"]
 
 
-def test_a_row_stands_before_the_model():
-    row = dataclass_replace(EXPLAINED, row_sections=[Section("Row 3", ["Predicted."])])
-    assert [each.title for each in explanation_page(row, name="m").sections][:2] == [
-        "Row 3", "Parts",
-    ]  # fmt: skip
+def test_sections_of_a_row_come_before_those_of_the_model():
+    row = dataclass_replace(EXPLAINED, row_sections=[Section("Row 3", ["Predicted.", "Why."])])
+    page = explanation_page(row, name="m")
+    assert page.summary == ["Predicted.", "It is new."]
+    assert [each.title for each in page.sections][:2] == ["Row 3", "Parts"]
+    assert page.sections[0].blocks == ["Why."]
+
+
+def test_title_has_what_is_known_of_target_and_data():
+    assert explanation_page(EXPLAINED, name="m", target="y").title == "Model report: y (m)"
+    row = dataclass_replace(EXPLAINED, document=RowExplanation(3, "yes", [], []))
+    page = explanation_page(row, name="m", target="y", details={"dataset": "a.csv"})
+    assert page.title == "Prediction report, row 3: y, trained on a.csv"
+    data = DataSummary(name="sites.csv", n_rows=1, columns=(), target="ill")
+    page = audit_page(replace(DOCUMENT, data=data))
+    assert page.title == "Validation at new sources: ill in sites.csv"
 
 
 def test_any_result_is_rendered():
     pytest.importorskip("jinja2")
-    assert "Source audit: sites.csv" in render(DOCUMENT)
-    assert "Clusters of things.csv" in render(CLUSTERING, name="things.csv")
+    assert "Validation at new sources: sites.csv" in render(DOCUMENT)
+    assert "Cluster report: things.csv" in render(CLUSTERING, name="things.csv")
     assert "Model report: m.skops" in render(EXPLAINED, name="m.skops")

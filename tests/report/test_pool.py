@@ -27,25 +27,25 @@ def test_facts_of_the_pool(fitted):
     board = model[-1].leaderboard_
     assert [each.member for each in facts.members] == [each.member for each in board]
     assert facts.members[0].log_loss == board[0].log_loss
-    assert {each.place for each in facts.places} == {"standard", "user"}
+    assert {each.group for each in facts.ablation} == {"standard", "user"}
     assert 0 <= facts.calibration_error < 0.3
-    assert facts.left_out == []
+    assert facts.failures == []
 
 
 def test_tables_for_a_terminal_and_sections_of_a_page(fitted):
     model, X, _ = fitted
     found = explain_model(model)
     captions = [each.caption for each in found.text() if isinstance(each, TableBlock)]
-    assert captions == ["The pool and its members", "What each group contributes"]
+    assert captions == ["The pool and its members", "Ablation: log loss without each group"]
     assert [each.title for each in found.sections] == [
         "Members",
         "Calibration",
-        "Places of diversity",
+        "Ablation by group",
     ]
     with_row = explain_model(model, X, row=2)
     assert with_row.row_sections[0].title == "Row 2"
-    said, _, _, legend = with_row.text()
-    assert said.startswith(f"Row 2: predicted {model.predict(X[2:3])[0]} (no 0.")
+    text, _, _, legend = with_row.text()
+    assert text.startswith(f"Row 2: predicted {model.predict(X[2:3])[0]} (no 0.")
     assert legend.startswith("Probabilities of the classes.")
 
 
@@ -101,24 +101,24 @@ def test_calibration_shows_confidence_and_accuracy():
     assert (more.label, more.value, more.text) == ("confidence 90.0%", 0.8, "80.0%")
 
 
-def test_rows_of_known_sources_have_a_pool_of_their_own():
+def test_source_aware_pool_of_known_sources_is_shown():
     rng = np.random.default_rng(0)
     X, site = rng.normal(size=(120, 2)), np.array(["Bern", "Basel"])[np.arange(120) % 2]
     y = X[:, 0] * np.where(site == "Bern", 1, -1) + 0.3 * rng.normal(size=120) > 0
     pool = EnsemblageClassifier(["logistic"], cv=2, random_state=0).fit(X, y, sources=site)
     found = explain_model(pool)
     assert found.document.known_sources[0].accuracy > 0.8 > found.document.members[0].accuracy
-    assert "Rows of one of 2 sources (Basel, Bern) are predicted by source-aware members:" in (
+    assert "Rows of 2 known sources (Basel, Bern) are predicted by source-aware members:" in (
         found.text()
     )
     assert [each.title for each in found.sections][:2] == ["Members", "Known sources"]
     piped = make_pipeline(FunctionTransformer(feature_names_out="one-to-one").fit(X), pool)
     lines = list(training_summary(piped, ["a", "b"]))[-4:]
-    assert lines[0].startswith("source known, one of 2: out-of-fold log loss 0.")
-    assert lines[2].startswith("source unknown: out-of-fold log loss 0.")
-    told = explain_model(pool, X, sources=site, row=0)
-    assert told.document.source == "Bern"
-    assert told.text()[0].endswith(", by members that know the source Bern.")
+    assert lines[0].startswith("known source (one of 2): out-of-fold log loss 0.")
+    assert lines[2].startswith("unknown source: out-of-fold log loss 0.")
+    explained = explain_model(pool, X, sources=site, row=0)
+    assert explained.document.source == "Bern"
+    assert explained.text()[0].endswith(", by source-aware members (source Bern).")
     assert explain_model(pool, X, row=0).document.source is None
 
 
@@ -132,7 +132,7 @@ def test_a_regression_pool():
     assert [each.rmse for each in facts.members] == [each.score for each in pool.leaderboard_]
     assert (facts.calibration_error, facts.members[0].accuracy) == (None, None)
     explained = explain_model(model)
-    assert [each.title for each in explained.sections] == ["Members", "Places of diversity"]
+    assert [each.title for each in explained.sections] == ["Members", "Ablation by group"]
     assert f"RMSE {pool.leaderboard_[0].score:.4g}." in explained.sentences[0]
     found = explain_model(model, X, row=2)
     mean, std = model.predict(X[2:3], return_std=True)

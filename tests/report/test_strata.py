@@ -95,7 +95,7 @@ def row_of(model, X, row):
     return explain_model(model, X, columns=COLUMNS, row=row).document
 
 
-def test_the_nearest_columns_stand_first():
+def test_the_nearest_columns_come_first():
     fields = {"age": 65.0, "site": "Basel", "lab": 3.0, "seen": 18628.0}
     assert stratum_reasons(DESCRIBED, 0, fields) == [
         "site = Basel",
@@ -115,42 +115,42 @@ def test_without_a_description_there_are_no_reasons():
 
 def test_the_sentences_count_constant_members():
     assert _sentences(DOCUMENT) == [
-        "2 strata by HISS, each 30% of the rows; fused by gate.",
+        "2 strata found by HISS, each with 30% of the rows; fusion: gate.",
         "1 stratum holds rows of one class only: their member is constant.",
     ]
 
 
-def test_what_all_members_share_is_said_once():
+def test_an_estimator_shared_by_all_members_is_named_once():
     document = msgspec.structs.replace(DOCUMENT, members=[MEMBER, MEMBER], fusion="AnchoredGate")
     (sentence,) = _sentences(document)
-    assert sentence.endswith("each 30% of the rows; on each of them: SVC; fused by anchored gate.")
+    assert sentence.endswith("each with 30% of the rows; members: SVC; fusion: anchored gate.")
     assert [column.name for column in members_table(document).columns] == [
         "stratum", "rows", "accuracy", "dominant in",
     ]  # fmt: skip
 
 
-def test_columns_without_a_number_are_left_out():
+def test_columns_without_values_are_left_out():
     table = members_table(DOCUMENT)
     names = [column.name for column in table.columns]
     assert "weight" not in names
     assert "dominant in" in names
     assert [field.text for field in table.rows[1]][:4] == ["1", "constant", "50", "a only"]
     assert "weight" not in table.legend
-    assert "accuracy: on rows of the stratum" in table.legend
+    assert "accuracy: out-of-fold, on rows of the stratum" in table.legend
 
 
 def test_members_of_a_row_by_weight_and_the_fused_prediction():
     table, left = member_table(ROW)
     assert [row[0].text for row in table.rows] == ["1 age high (61)", "0 age low (20)", "fused"]
     assert [field.text for field in table.rows[-1]] == ["fused", "", "", "0.750", "0.250"]
-    assert left == "Left out: 1 member without weight."
+    assert left == "Not shown: 1 member without weight."
 
 
 def test_only_the_members_of_the_largest_weights_are_listed():
     many = [msgspec.structs.replace(ROW.member_predictions[0], weight=0.05)] * 20
     table, left = member_table(msgspec.structs.replace(ROW, member_predictions=many))
     assert len(table.rows) == 9
-    assert left == "Left out: 12 members with 60.0% of the weight."
+    assert left == "Not shown: 12 members with 60.0% of the weight."
 
 
 def test_of_many_classes_the_most_probable_are_shown():
@@ -187,14 +187,14 @@ def test_few_strata_are_all_outlined_in_their_order():
     few = HISS(3, 0.3, random_state=0).fit(ROWS)
     block = strata_map(ModelContext(few, X=ROWS), NAMES)
     assert isinstance(block, FigureBlock)
-    assert "A map of 60 rows" in block.alt
+    assert "Map of 60 rows" in block.alt
     assert "the 3 strata: stratum 0; stratum 1; stratum 2." in block.caption
 
 
-def test_of_many_strata_the_rows_own_come_first():
+def test_of_many_strata_those_of_the_row_come_first():
     strata = HISS(9, 0.3, random_state=0).fit(ROWS)
     block = strata_map(ModelContext(strata, X=ROWS, row=7), NAMES)
-    assert "6 of the 9 strata, the row's own first" in block.caption
+    assert "6 of the 9 strata, those of the row first" in block.caption
     assert "The ring marks row 7." in block.caption
     own = np.flatnonzero(strata.transform(ROWS)[7] >= 0.5).tolist()
     shown = outlined_strata(StrataDisplay.of_model(strata, ROWS), 7)
@@ -218,7 +218,11 @@ def test_the_document_is_the_row_if_one_is_named(data):
     assert explained.document.row == 3
     assert explained.text()[0].startswith("Row 3: predicted ")
     assert [section.title for section in explained.row_sections] == ["Row 3"]
-    assert [section.title for section in explained.sections] == ["Strata", "Map", "Members"]
+    assert [section.title for section in explained.sections] == [
+        "Strata",
+        "Map of the strata",
+        "Members",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -233,7 +237,7 @@ def test_the_map_is_a_picture(data, picture, start):
 def test_a_map_without_rows_is_refused(data):
     X, y, _ = data
     explained = explain_model(fitted(X, y, HISS(3, 0.4)))
-    with pytest.raises(ValueError, match="needs rows to show: give `X`"):
+    with pytest.raises(ValueError, match="needs rows: give `X`"):
         explained.draw()
     assert explained.sections[1].blocks == [NO_ROWS]
 
@@ -355,7 +359,7 @@ def test_one_row_by_hand(data):
     json.dumps(msgspec.to_builtins(row), allow_nan=False)
 
 
-def test_a_gates_weights_are_the_rows_own(data):
+def test_weights_of_a_gate_are_those_of_the_row(data):
     X, y, _ = data
     row = row_of(fitted(X, y, HISS(3, 0.4)), X, 0)
     assert sum(each.weight for each in row.member_predictions) == pytest.approx(1)
@@ -420,7 +424,7 @@ def test_contributions_are_given_where_members_and_fusion_are_linear(data):
     assert row_of(model, X, 0).decision is None
     half = explain_model(fitted(X, y, HISS(2, 0.5), anchor=SVC()), X, row=0)
     assert 0 < half.document.decision.explained_weight < 1
-    assert "the linear members counted here have" in half.text()[-1]
+    assert "the linear members have" in half.text()[-1]
 
 
 def test_strata_have_names_and_rows_reasons(data):
@@ -432,7 +436,8 @@ def test_strata_have_names_and_rows_reasons(data):
     best = max(explained.document.member_predictions, key=lambda each: each.membership)
     assert best.reasons
     assert all(reason.startswith("column ") for reason in best.reasons)
-    assert f"In {best.name}: {'; '.join(best.reasons)}." in explained.text()
+    text = f"Similar to stratum {best.member} {best.name} in: {'; '.join(best.reasons)}."
+    assert text in explained.text()
 
 
 def test_what_was_noted_after_the_fit_comes_first(data):

@@ -91,7 +91,7 @@ def test_parts_add_up(seed, n_classes):
     assert start + amounts.sum() == pytest.approx(end, abs=1e-4)
 
 
-def test_a_gated_model_gives_reasons_that_add_up_to_what_it_says():
+def test_contributions_of_a_gated_model_add_up_to_its_prediction():
     X, y = make_classification(120, 5, n_informative=4, n_redundant=0, random_state=0)
     model = JointSubspaceClassifier(3, refine="gate", random_state=0).fit(X, y)
     story = explain_model(model, X, row=2).document
@@ -105,7 +105,7 @@ def test_a_gated_model_gives_reasons_that_add_up_to_what_it_says():
 
 def test_pairs_are_coloured_and_printed_by_number():
     figure = co_selection_figure(SubspaceDocument(["age", "pay"], [[1.0, 0.5], [0.5, 0.5]]))
-    assert "Most often together: age and pay, in 50% of the members." in figure.caption
+    assert "Most frequent pair: age and pay, in 50% of the members." in figure.caption
     assert figure.columns == ["1", "2"]
     assert figure.rows[1] == ("2 pay", [("50", 0.5), ("50", 0.5)])
 
@@ -116,7 +116,7 @@ def test_use_of_each_feature():
     model.co_selection_ = np.array([[1.0, 0.5], [0.5, 0.5]])
     explained = explain_model(model, columns=["age", "pay"])
     assert explained.sentences == [
-        "Of the 2 features shown, the most used first, 1 is used by every member."
+        "Of the 2 most frequently used features, 1 is used by every member."
     ]
     assert [(bar.label, bar.text, bar.strong) for bar in explained.sections[0].blocks[0].bars] == [
         ("age", "100%", True), ("pay", "50%", False),
@@ -135,7 +135,7 @@ def test_features_that_no_member_uses_are_left_out():
 
 def test_a_single_feature_has_no_pair():
     alone = co_selection_figure(SubspaceDocument(["age"], [[1.0]]))
-    assert alone.caption.endswith("at all.")
+    assert alone.caption.endswith("that use the feature.")
 
 
 def test_columns_add_up_to_the_log_odds_of_a_product():
@@ -153,7 +153,7 @@ def test_columns_add_up_to_the_log_odds_of_a_product():
 def test_a_selector_predicts_no_row():
     X, y = make_classification(60, 5, random_state=0)
     selector = JointSubspaceSelector(n_estimators=2, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="selects features and predicts nothing for a row"):
+    with pytest.raises(ValueError, match="has no predictions to explain"):
         explain_model(selector, X, row=0)
 
 
@@ -171,7 +171,7 @@ def test_a_regression_shows_its_features_and_no_row():
     explained = explain_model(model)
     assert "x0" in explained.document.features
     assert next(learned(model, ())).startswith("2 members on ")
-    with pytest.raises(ValueError, match="only classifications are explained row by row"):
+    with pytest.raises(ValueError, match="only a classifier's predictions are explained"):
         explain_model(model, X, row=0)
 
 

@@ -110,7 +110,7 @@ def test_a_small_network_is_drawn_once_a_wide_one_for_each_width():
     assert widths[1] <= 350 < widths[0]
 
 
-def test_lines_of_a_name_stand_around_the_middle():
+def test_lines_of_a_name_are_centred():
     ((_, svg, _),) = drawings(network(1, "a column name of many letters "))
     node = ET.fromstring(svg).findall("g[@class='node']")[0]  # noqa: S314
     box, heights = node.find("rect"), [float(text.get("y")) for text in node.findall("text")]

@@ -1,4 +1,4 @@
-"""Clusters of files that are read in blocks, here and by a cluster's workers."""
+"""Clustering of files read in blocks, locally and by Dask workers."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def labelled(path, **options):
     return found, np.concatenate(labels), np.concatenate(shares)
 
 
-def test_clusters_are_found_and_labels_come_block_by_block(path):
+def test_clusters_are_found_and_labels_written_block_by_block(path):
     found, labels, shares = labelled(path)
     truth = parquet.read_table(path)["truth"].to_numpy()
     assert len(np.unique(np.c_[truth, labels], axis=0)) == 4
@@ -46,7 +46,7 @@ def test_clusters_are_found_and_labels_come_block_by_block(path):
             assert value == pytest.approx(columns[name].to_numpy()[here].mean(), rel=1e-3)
 
 
-def test_they_are_those_of_the_table_in_memory(path):
+def test_clusters_equal_those_of_the_table_in_memory(path):
     from ensemblage.datasets import read_table
 
     found, labels, _ = labelled(path, method="inner-paper", seed=1)
@@ -54,16 +54,16 @@ def test_they_are_those_of_the_table_in_memory(path):
     assert len(np.unique(np.c_[whole.labels, labels], axis=0)) == len(found.prototypes)
 
 
-def test_what_cannot_be_clustered_is_refused(path, tmp_path):
+def test_invalid_input_raises(path, tmp_path):
     with pytest.raises(ValueError, match="method='mcla' needs all rows in memory"):
         cluster(path, 2, method="mcla")
     with pytest.raises(ValueError, match="has no column 'height': choose among"):
         cluster(path, 2, drop=("height",))
     with pytest.raises(ValueError, match="No column is left"):
         cluster(path, 2, drop=("a", "b", "c", "truth"))
-    parquet.write_table(pa.table({"job": ["cook", "smith"]}), tmp_path / "words.parquet")
-    with pytest.raises(ValueError, match=r"Column 'job' of .*words\.parquet holds string"):
-        cluster(tmp_path / "words.parquet", 2)
+    parquet.write_table(pa.table({"job": ["cook", "smith"]}), tmp_path / "text.parquet")
+    with pytest.raises(ValueError, match=r"Column 'job' of .*text\.parquet is string"):
+        cluster(tmp_path / "text.parquet", 2)
 
 
 @pytest.mark.filterwarnings("default")

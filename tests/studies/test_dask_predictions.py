@@ -57,7 +57,7 @@ def test_a_saved_model_takes_its_columns_by_name_and_kind(people):
     computed = predict(saved, dd.from_pandas(turned, npartitions=4)).compute()
     assert computed["prediction"].tolist()[10:] == expected["prediction"][10:]
     np.testing.assert_allclose(computed["probability_yes"][10:], expected["probability_yes"][10:])
-    with pytest.raises(ValueError, match="needs columns that are not there: pay"):
+    with pytest.raises(ValueError, match="model requires are missing: pay"):
         predict(saved, dd.from_pandas(frame[["age", "job"]], npartitions=1)).compute()
 
 

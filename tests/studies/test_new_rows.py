@@ -26,20 +26,20 @@ def test_rows_are_read_with_the_kinds_of_the_model(tmp_path):
     assert rows.X[0].tolist() == [1.5, "1", 18720.0]
     assert np.isnan(rows.X[1, 2])
     assert rows.table.column("class").tolist() == ["01", "1"]
-    assert rows.notes[0] == "Read with ';' between values and ',' as decimal mark."
+    assert rows.notes[0] == "Read with separator ';' and decimal mark ','."
     assert rows.notes[-1] == "Columns ignored, as in training: 'site'."
 
 
 def test_unknown_columns_are_refused_by_file_and_name(tmp_path):
     path = write(tmp_path, "when,code,size,ids\n2021-04-03,1,1,5\n")
-    with pytest.raises(ValueError, match=r"In new\.csv: There are .* not know: ids\. Leave"):
+    with pytest.raises(ValueError, match=r"In new\.csv: Columns .* not fitted on: ids\. Remove"):
         read_rows(SAVED, path)
     assert read_rows(SAVED, path, keep=["ids"]).X.shape == (1, 3)
     with pytest.raises(ValueError, match=r"In new\.csv: There is no column 'idx'\. Did you mean"):
         read_rows(SAVED, path, keep=["idx"])
-    with pytest.raises(ValueError, match=r"In new\.csv: The model needs .* not there: code"):
+    with pytest.raises(ValueError, match=r"In new\.csv: Columns that the model requires .*: code"):
         read_rows(SAVED, write(tmp_path, "when,cod,size\n2021-04-03,1,1\n"))
-    with pytest.raises(ValueError, match=r"In new\.csv: Column 'size' holds 'big'"):
+    with pytest.raises(ValueError, match=r"In new\.csv: Column 'size' contains 'big'"):
         read_rows(SAVED, write(tmp_path, "when,code,size\n2021-04-03,1,big\n"))
 
 

@@ -17,7 +17,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 @pytest.fixture(autouse=True)
 def short_head(monkeypatch):
     monkeypatch.setattr(_text_stream, "HEAD_LINES", 4)
-    monkeypatch.setattr(_text_stream, "LONG", 1)
+    monkeypatch.setattr(_text_stream, "LONG_TEXT", 1)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_blocks_give_what_the_whole_gives(saved, new_rows, tmp_path):
     assert steps[-1] == (40, 40)
     assert len(steps) > 5
     assert "'job': 'pilot' (2 rows)." in " ".join(whole.notes)
-    assert "1 of 40 rows (counted from 0: 7)" in " ".join(whole.notes)
+    assert "1 of 40 rows (indices from 0: 7)" in " ".join(whole.notes)
     assert whole.agreement.startswith("The target 'class' was not used; accuracy ")
 
 
@@ -85,7 +85,7 @@ def test_files_are_written_atomically(saved, new_rows, tmp_path, out):
     lines = new_rows.read_text(encoding="utf-8").splitlines()
     new_rows.write_text("\n".join([*lines, "99;1e300;cook;1;no"]), encoding="utf-8")
     before = sorted(path.name for path in tmp_path.iterdir())
-    with pytest.raises(ValueError, match=r"In new\.csv: Column 'age' holds 1e\+300"):
+    with pytest.raises(ValueError, match=r"In new\.csv: Column 'age' contains 1e\+300"):
         predict(saved, new_rows, tmp_path / out, block_rows=9)
     assert (tmp_path / out).read_text(encoding="utf-8") == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == before

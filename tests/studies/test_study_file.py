@@ -253,7 +253,7 @@ def test_rows_that_change_during_a_run_are_an_error(read_study_experiment, table
         ('name = "iris"', 'name = "-"', "'-' is not the name of a dataset. For a file, give"),
         ('name = "iris"', 'name = "people.csv"', "'people.csv' is not the name of a dataset"),
         ("seed = 3", 'measure = "akkuracy"', "measure is 'akkuracy'. Did you mean 'accuracy'"),
-        ('name = "iris"', 'name = "irsi"', "no dataset 'irsi' at hand. Did you mean 'iris'"),
+        ('name = "iris"', 'name = "irsi"', "no dataset 'irsi'. Did you mean 'iris'"),
         ('name = "iris"', 'title = "iris"', r"datasets[1] has an unknown key 'title'"),
         ('name = "iris"', "", r"datasets[1] needs a name, or a file and its target"),
         ('name = "iris"', 'name = "iris"\ntarget = "class"', "target is only for a file"),

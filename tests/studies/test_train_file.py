@@ -112,7 +112,7 @@ def test_what_cannot_be_fitted_is_refused_before_work_starts(rows, path, tmp_pat
     with pytest.raises(ValueError, match=r"no target column 'clas'. Did you mean 'class'\?"):
         train(path, "strata", target="clas")
     words = write(tmp_path / "words.parquet", X, y, job=["cook"] * N_ROWS)
-    with pytest.raises(ValueError, match=r"words.parquet is read in .* none: 'job' \(string\)"):
+    with pytest.raises(ValueError, match=r"words.parquet is read in .* not numeric: 'job'"):
         train(words, "strata", target="class")
     few = write(tmp_path / "few.parquet", X[:50], y[:50])
     with pytest.raises(ValueError, match=r"50 rows have a value of 'class'; .* needs at least 100"):

@@ -34,7 +34,7 @@ def test_equals_eq_12_entry_by_entry(supports):
 
 
 @given(masks, st.randoms(use_true_random=False))
-def test_marks_follow_the_columns(supports, random):
+def test_marks_are_equivariant_to_column_order(supports, random):
     order = list(range(supports.shape[1]))
     random.shuffle(order)
     count = min(2, len(order) * (len(order) - 1) // 2)
@@ -50,16 +50,16 @@ def test_thresholds_by_hand():
     np.testing.assert_array_equal(marks, [[1, 1, 0], [1, 0, 0], [0, 0, 0]])
 
 
-def test_what_never_occurs_is_never_marked():
+def test_zero_frequencies_are_not_marked():
     assert not co_selection(np.zeros((2, 3)), binary=True, top_pairs=1, top_features=1).any()
     assert not co_selection(np.ones((2, 3)), binary=True, top_pairs=0, top_features=0).any()
 
 
-def test_wrong_counts():
+def test_invalid_counts_raise():
     supports = np.eye(3)
     with pytest.raises(ValueError, match="both given"):
         co_selection(supports, binary=True, cross_threshold=0.5, top_pairs=1)
-    with pytest.raises(ValueError, match=r"top_features=9; expected a whole number from 0 to 3"):
+    with pytest.raises(ValueError, match=r"top_features=9; expected an integer from 0 to 3"):
         co_selection(supports, binary=True, top_features=9)
 
 
@@ -87,7 +87,7 @@ def test_constant_coefficients_score_zero():
     np.testing.assert_array_equal(power_mean_scores(sizes, np.ones((2, 4), bool)), 0)
 
 
-def test_numbers_have_no_axis_of_classes():
+def test_a_numeric_target_has_no_class_axis():
     np.testing.assert_array_equal(coefficient_sizes(np.array([[-2.0, 0.5]])), [[2, 0.5]])
 
 
@@ -97,8 +97,8 @@ def test_a_group_has_the_sum_of_its_sizes():
     np.testing.assert_array_equal(group_sizes(sizes, np.arange(3)), sizes)
 
 
-def test_columns_of_a_feature_add_up_before_they_are_measured():
-    # columns: two features, and the first one again as a curve that cancels it but for a half
+def test_basis_columns_of_a_feature_are_summed_first():
+    # columns: two features, and a basis column that cancels half of the first
     features = np.array([[1.0, -1.0], [1.0, -1.0], [1.0, -1.0]])
     rows = Rows(features, np.array([0, 1]), np.array([0.5, 0.5]), 2, 2.0)
     coefs = np.array([[2.0, 3.0, -1.5]])
@@ -109,13 +109,15 @@ def test_columns_of_a_feature_add_up_before_they_are_measured():
     np.testing.assert_allclose(contribution_sizes(coefs, rows, owners), [[0.5, 1.5]])
 
 
-def test_names_and_numbers():
+def test_default_names_are_indices():
     assert feature_labels(("a", "b"), 2) == ["a", "b"]
     assert feature_labels(None, 2) == ["0", "1"]
 
 
 def test_one_name_per_feature():
-    with pytest.raises(ValueError, match="feature_names has 1 entries for 2 features; give one"):
+    with pytest.raises(
+        ValueError, match="feature_names has 1 entries for 2 features; expected one"
+    ):
         feature_labels(["a"], 2)
 
 
@@ -128,7 +130,7 @@ def no_window():
     plt.close("all")
 
 
-def test_draws_names_and_shares():
+def test_plots_names_and_fractions():
     X, y = load_iris(return_X_y=True, as_frame=True)
     selector = JointSubspaceSelector(n_estimators=2, max_iter=5, random_state=0).fit(X, y)
     display = CoSelectionDisplay.from_estimator(selector)
@@ -144,7 +146,7 @@ def test_on_given_axes():
     assert CoSelectionDisplay(np.eye(3)).plot(ax=ax).ax_ is ax
 
 
-def test_wrong_input():
+def test_invalid_input_raises():
     with pytest.raises(ValueError, match="expected a square"):
         CoSelectionDisplay(np.ones((2, 3)))
     with pytest.raises(ValueError, match="one name per feature"):

@@ -27,19 +27,19 @@ REGRESSOR_QUICK = {"patience": 20, "max_iter": 60, "random_state": 0}
 SELECTOR_QUICK = {"n_estimators": 5, "patience": 20, "max_iter": 100, "random_state": 0}
 
 
-def test_classes_are_sorted_and_numbered():
+def test_classes_are_sorted_and_encoded():
     classes, labels = encode_classes(["b", "a", "c", "a"])
     assert classes.tolist() == ["a", "b", "c"]
     assert labels.tolist() == [1, 0, 2, 0]
 
 
-def test_one_class_is_refused():
-    with pytest.raises(ValueError, match="y holds one class only, 'a'"):
+def test_one_class_raises():
+    with pytest.raises(ValueError, match="y has only one class, 'a'"):
         encode_classes(["a", "a"])
 
 
 @pytest.mark.parametrize(("solver", "probability"), [("paper", 0.01), ("lbfgs", 0.05)])
-def test_flips_are_rarer_in_the_paper(wine, solver, probability):
+def test_automatic_flip_probability_by_solver(wine, solver, probability):
     given = {"solver": solver, "tol": 0.0, **QUICK}
     auto = JointSubspaceClassifier(5, **given).fit(*wine)
     set_by_hand = JointSubspaceClassifier(5, flip_probability=probability, **given).fit(*wine)
@@ -75,7 +75,7 @@ def test_plain_product_is_eq_10(wine):
     np.testing.assert_allclose(ensemble.predict_proba(wine[0]), product_rule(outputs))
 
 
-def test_weight_on_one_member_alone(wine):
+def test_weight_on_a_single_member(wine):
     ensemble = JointSubspaceClassifier(3, member_weights=[0, 1, 0], **QUICK).fit(*wine)
     proba = ensemble.predict_proba(wine[0])
     np.testing.assert_allclose(proba, ensemble.member_outputs(wine[0])[1])
@@ -91,7 +91,7 @@ def test_shapes(wine):
     assert ensemble.n_iter_ == max(len(path) - 1 for path in ensemble.score_path_)
 
 
-def test_no_flips_are_the_ensemble_without_masks(wine):
+def test_flip_probability_zero_uses_all_features(wine):
     for solver in ("lbfgs", "paper"):
         options = {"solver": solver, "flip_probability": 0.0}
         assert JointSubspaceClassifier(3, **options, **QUICK).fit(*wine).supports_.all()
@@ -107,7 +107,7 @@ def test_row_weights_are_eq_8(wine):
 
 
 @pytest.mark.parametrize("options", [{}, {"solver": "paper"}, {"refine": "gate"}])
-def test_row_weights_and_copies_are_one_thing(options):
+def test_row_weights_equal_copies(options):
     X, y = make_quarter_circle(40, n_dummies=2, random_state=0)
     counts = np.random.default_rng(0).integers(1, 4, len(y))
     ensemble = JointSubspaceClassifier(3, **options, **QUICK)
@@ -125,7 +125,7 @@ def test_automatic_size_may_be_one_and_stops_early(wine):
     assert len(ensemble.development_scores_) < 50
 
 
-def test_automatic_fusion_takes_the_gate_where_it_pays():
+def test_automatic_fusion_chooses_the_gate_where_it_is_better():
     X, y = make_quarter_circle(150, random_state=0)
     ensemble = JointSubspaceClassifier(5, fusion="auto", **QUICK).fit(X, y)
     assert isinstance(ensemble.fusion_, SoftmaxGate)
@@ -158,14 +158,14 @@ def test_single_precision_stays_single(wine):
 @pytest.mark.parametrize(
     "options", [{"n_estimators": 2, "fusion": "auto"}, {"n_estimators": "auto"}]
 )
-def test_class_with_a_single_row_is_never_in_development_alone(wine, options):
+def test_a_class_with_a_single_row_stays_in_training(wine, options):
     X, y = np.vstack([wine[0], wine[0][:1] + 1e3]), np.append(wine[1], 9)
     ensemble = JointSubspaceClassifier(**options, **QUICK).fit(X, y)
     assert list(ensemble.classes_) == [0, 1, 2, 9]
     assert np.isfinite(ensemble.predict_proba(X)).all()
 
 
-def test_constant_columns_do_no_harm(wine):
+def test_constant_columns(wine):
     X = np.column_stack([wine[0], np.full(len(wine[0]), 7.0)])
     for solver in ("lbfgs", "paper"):
         ensemble = JointSubspaceClassifier(2, solver=solver, **QUICK).fit(X, wine[1])
@@ -176,7 +176,7 @@ def test_constant_columns_do_no_harm(wine):
 
 
 def test_every_proposal_empty_keeps_the_feature():
-    # with one feature and a certain flip, each proposal would mask everything
+    # with one feature and flip probability 1, each proposal would mask everything
     X, y = np.arange(10.0)[:, None], np.repeat([0, 1], 5)
     for solver in ("lbfgs", "paper"):
         ensemble = JointSubspaceClassifier(2, solver=solver, flip_probability=1.0, **QUICK).fit(
@@ -199,19 +199,19 @@ def test_every_proposal_empty_keeps_the_feature():
         ({"fusion": "vote", "member_weights": [1] * 10}, "applies to fusion='product'"),
     ],
 )
-def test_wrong_parameters(wine, options, message):
+def test_invalid_parameters_raise(wine, options, message):
     with pytest.raises(ValueError, match=message):
         JointSubspaceClassifier(**options).fit(*wine)
 
 
-def test_a_fusion_that_needs_strata_is_refused(wine):
+def test_a_fusion_that_needs_strata_raises(wine):
     with pytest.raises(ValueError, match="needs the rows' affinity to strata"):
         JointSubspaceClassifier(fusion=AffinityGate()).fit(*wine)
 
 
-def test_wrong_data(wine):
+def test_invalid_data_raise(wine):
     X, y = wine
-    with pytest.raises(ValueError, match="one class only, 1"):
+    with pytest.raises(ValueError, match="only one class, 1"):
         JointSubspaceClassifier().fit(X, np.ones(len(y), int))
     with pytest.raises(ValueError, match="NaN"):
         JointSubspaceClassifier(encode=None).fit(np.where(X > 14, np.nan, X), y)
@@ -220,8 +220,8 @@ def test_wrong_data(wine):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_more_members_than_useful_are_no_trouble(dtype):
-    # after the first member every row is right, and all weights are next to nothing
+def test_more_members_than_useful(dtype):
+    # after the first member every row is correct, and all weights are nearly zero
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 20)
     X = np.column_stack([10.0 * y + rng.normal(size=40), rng.normal(size=(40, 3))]).astype(dtype)
@@ -237,7 +237,7 @@ def test_local_competence_with_its_own_neighbours(wine):
     assert ensemble.fusion_.neighbors_.n_neighbors == 5
 
 
-def test_callbacks_see_every_member(capsys, callbacks):
+def test_callbacks_are_called_for_every_member(capsys, callbacks):
     X, y = load_iris(return_X_y=True)
     ensemble = JointSubspaceClassifier(2, **QUICK).set_callbacks(callbacks.ProgressBar())
     assert ensemble.fit(X, y).n_estimators_ == 2
@@ -281,7 +281,7 @@ def test_one_member_without_masks_is_a_ridge_regression(diabetes):
     np.testing.assert_allclose(ours.predict(X), peer.predict(Z), atol=1e-8)
 
 
-def test_keeps_what_matters():
+def test_keeps_relevant_features():
     X, y = sparse_regression()
     ensemble = JointSubspaceRegressor(5, flip_probability=0.1, random_state=0).fit(X, y)
     assert ensemble.supports_[0, [2, 5]].all()
@@ -297,7 +297,7 @@ def test_shapes_of_the_regressor(diabetes):
     assert len(ensemble.score_path_) == 4
 
 
-def test_regressor_with_weight_on_one_member_alone(diabetes):
+def test_regressor_with_weight_on_a_single_member(diabetes):
     X, y = diabetes
     ensemble = JointSubspaceRegressor(3, member_weights=[0, 1, 0], **REGRESSOR_QUICK).fit(X, y)
     mean, deviation = ensemble.predict(X, return_std=True)
@@ -305,7 +305,7 @@ def test_regressor_with_weight_on_one_member_alone(diabetes):
     np.testing.assert_allclose(deviation, np.sqrt(ensemble.variances_[1]))
 
 
-def test_deviation_is_that_of_new_rows():
+def test_standard_deviation_is_that_of_new_rows():
     X, y = sparse_regression(400)
     X_new, y_new = sparse_regression(2000, seed=1)
     ensemble = JointSubspaceRegressor(5, **REGRESSOR_QUICK).fit(X, y)
@@ -314,7 +314,7 @@ def test_deviation_is_that_of_new_rows():
     assert 0.9 < inside.mean() < 0.99
 
 
-def test_a_target_in_another_unit(diabetes):
+def test_a_rescaled_target(diabetes):
     X, y = diabetes
     one = JointSubspaceRegressor(3, **REGRESSOR_QUICK).fit(X, y)
     other = JointSubspaceRegressor(3, **REGRESSOR_QUICK).fit(X, 1e4 * y - 7e5)
@@ -323,7 +323,7 @@ def test_a_target_in_another_unit(diabetes):
     np.testing.assert_allclose(1e8 * one.variances_, other.variances_, rtol=1e-5)
 
 
-def test_row_weights_and_copies_are_one_thing_to_the_regressor():
+def test_row_weights_equal_copies_for_the_regressor():
     X, y = sparse_regression(60)
     counts = np.random.default_rng(0).integers(1, 4, len(y))
     ensemble = JointSubspaceRegressor(3, **REGRESSOR_QUICK)
@@ -361,9 +361,9 @@ def test_small_and_large_units(diabetes, unit):
     np.testing.assert_allclose(other.predict(X) / unit, one.predict(X), rtol=1e-6)
 
 
-def test_a_target_that_cannot_be_squared_is_refused(diabetes):
+def test_a_target_whose_squares_overflow_raises(diabetes):
     X, y = diabetes
-    with pytest.raises(ValueError, match=r"y holds numbers of up to 3.46e\+202"):
+    with pytest.raises(ValueError, match=r"y has absolute values up to 3.46e\+202"):
         JointSubspaceRegressor(2, **REGRESSOR_QUICK).fit(X, 1e200 * y)
 
 
@@ -386,7 +386,7 @@ def test_single_precision(diabetes):
     assert ensemble.score(X, diabetes[1]) > 0.4
 
 
-def test_regressor_takes_categories_and_missing_values():
+def test_regressor_accepts_categories_and_missing_values():
     X, y = sparse_regression()
     frame = pd.DataFrame(X[:, :4], columns=list("abcd"))
     frame["word"] = np.where(X[:, 5] > 0, "yes", "no")
@@ -403,7 +403,7 @@ def test_saved_regressor_predicts_the_same(options, tmp_path):
     np.testing.assert_array_equal(again.predict(X), ensemble.predict(X))
 
 
-def test_forged_variances_are_refused(tmp_path):
+def test_forged_variances_raise(tmp_path):
     ensemble = JointSubspaceRegressor(2, **REGRESSOR_QUICK).fit(*sparse_regression())
     ensemble.variances_ = np.zeros(2)
     save(ensemble, tmp_path / "m.skops", columns=list("abcdefghijkl"), kinds=["numeric"] * 12)
@@ -413,12 +413,12 @@ def test_forged_variances_are_refused(tmp_path):
 
 @pytest.mark.parametrize(("options", "message"), [
     ({"member_weights": [1, 2]}, r"has shape \(2,\); expected \(3,\), one per member"),
-    ({"member_weights": [0, 0, 0]}, "at least one above"),
-    ({"member_weights": [1, -1, 1]}, "none below zero"),
+    ({"member_weights": [0, 0, 0]}, "least one of them positive"),
+    ({"member_weights": [1, -1, 1]}, "expected finite non-negative values"),
     ({"n_estimators": 0}, "n_estimators"),
     ({"basis": "cubic"}, "basis"),
 ])  # fmt: skip
-def test_wrong_parameters_of_the_regressor(diabetes, options, message):
+def test_invalid_parameters_of_the_regressor_raise(diabetes, options, message):
     with pytest.raises(ValueError, match=message):
         JointSubspaceRegressor(**{"n_estimators": 3, **options}).fit(*diabetes)
 
@@ -428,10 +428,10 @@ def test_generalises_like_a_linear_regression(diabetes):
     assert ours > cross_val_score(LinearRegression(), *diabetes, cv=3).mean() - 0.03
 
 
-def test_a_target_of_text_is_refused_by_name():
-    words = np.array(["a", "b"] * 20)
+def test_a_text_target_raises():
+    target = np.array(["a", "b"] * 20)
     with pytest.raises(ValueError, match="y holds 'a', which is no number"):
-        JointSubspaceRegressor(2).fit(np.arange(80.0).reshape(40, 2), words)
+        JointSubspaceRegressor(2).fit(np.arange(80.0).reshape(40, 2), target)
 
 
 @pytest.fixture(scope="module")
@@ -446,16 +446,16 @@ def test_finds_the_two_true_features(circle):
 
 
 @pytest.mark.parametrize(("wanted", "count"), [(3, 3), (0.5, 4), (0.01, 1)])
-def test_how_many(circle, wanted, count):
+def test_number_of_selected_features(circle, wanted, count):
     assert JointSubspaceSelector(wanted, **SELECTOR_QUICK).fit(*circle).support_.sum() == count
 
 
-def test_by_default_what_most_members_use(circle):
+def test_default_selects_features_that_most_members_use(circle):
     selector = JointSubspaceSelector(**SELECTOR_QUICK).fit(*circle)
     assert selector.support_.sum() == max(1, (selector.frequencies_ > 0.5).sum())
 
 
-def test_names_come_along(circle):
+def test_feature_names_out(circle):
     frame = pd.DataFrame(circle[0], columns=list("abcdefgh"))
     selector = JointSubspaceSelector(2, **SELECTOR_QUICK).set_output(transform="pandas")
     assert list(selector.fit_transform(frame, circle[1]).columns) == ["a", "b"]
@@ -476,7 +476,7 @@ def test_in_a_pipeline(circle):
     assert model.fit(*circle).score(*circle) > 0.9
 
 
-def test_more_than_there_are():
+def test_more_features_than_available_raise():
     with pytest.raises(ValueError, match="n_features_to_select=99, but X has 13 features"):
         JointSubspaceSelector(99, **SELECTOR_QUICK).fit(*load_wine(return_X_y=True))
 
@@ -492,7 +492,7 @@ def test_ties_are_not_broken_by_column_order():
 
 
 def share_found(kind, seeds, **options):
-    """Mean number of relevant features among the best."""
+    """Mean number of relevant features among the top ranked."""
     counts = []
     for seed in seeds:
         X, y, relevant = make_hidden_features(kind, 200, random_state=seed)
@@ -528,7 +528,7 @@ def test_a_spline_basis_finds_a_band():
     np.testing.assert_array_equal(selector.support_, relevant)
 
 
-def test_the_paper_solver_takes_a_basis_too():
+def test_the_paper_solver_with_a_basis():
     X, y, relevant = make_hidden_features("xor", 300, n_features=9, random_state=0)
     options = {**SELECTOR_QUICK, "basis": "quadratic", "solver": "paper", "tol": 1e-6}
     assert JointSubspaceSelector(2, **options).fit(X, y).support_[relevant].all()
@@ -548,7 +548,7 @@ def test_selects_for_a_numeric_target():
     assert selector.coefs_.shape == (5, 15)
 
 
-def test_a_target_in_another_unit_selects_alike():
+def test_rescaling_the_target_does_not_change_the_selection():
     X, y = selection_regression()
     one, other = (
         JointSubspaceSelector(2, loss="squared_error", **SELECTOR_QUICK).fit(X, scale * y + shift)
@@ -558,7 +558,7 @@ def test_a_target_in_another_unit_selects_alike():
     np.testing.assert_array_equal(one.ranking_, other.ranking_)
 
 
-def test_nothing_is_left_of_another_kind_of_target(circle):
+def test_attributes_of_an_earlier_loss_are_removed(circle):
     selector = JointSubspaceSelector(2, **SELECTOR_QUICK).fit(*circle)
     selector.set_params(loss="squared_error").fit(*circle)
     assert not hasattr(selector, "classes_")
@@ -571,7 +571,7 @@ def test_nothing_is_left_of_another_kind_of_target(circle):
     ({"group_correlation": 0.0}, "group_correlation"),
     ({"loss": "hinge"}, "loss"),
 ])  # fmt: skip
-def test_wrong_options(circle, options, message):
+def test_invalid_options_raise(circle, options, message):
     with pytest.raises(ValueError, match=message):
         JointSubspaceSelector(**options).fit(*circle)
 

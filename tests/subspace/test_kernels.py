@@ -23,16 +23,16 @@ from ensemblage.subspace._search import _pack, _unpack
 
 
 def test_softmax_loss_by_hand():
-    # zero parameters: both classes at one half, so the loss is log 2 and the slope half the row
-    loss, slope = softmax_loss(
+    # zero parameters: both classes at one half, so the loss is log 2 and the gradient half the row
+    loss, gradient = softmax_loss(
         np.array([[2.0]]), np.array([1]), np.ones(1), np.zeros((2, 2)), decay=3.0
     )  # fmt: skip
     assert loss == pytest.approx(np.log(2))
-    np.testing.assert_allclose(slope, [[1.0, 0.5], [-1.0, -0.5]])
+    np.testing.assert_allclose(gradient, [[1.0, 0.5], [-1.0, -0.5]])
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0, 1))
-def test_slope_of_the_softmax_loss(seed, decay):
+def test_gradient_of_the_softmax_loss(seed, decay):
     rng = np.random.default_rng(seed)
     features, labels = rng.normal(size=(4, 9)), rng.integers(3, size=9)
     weights, start = rng.uniform(size=9), rng.normal(size=15)
@@ -46,11 +46,11 @@ def test_slope_of_the_softmax_loss(seed, decay):
 
 
 def test_huge_logits_stay_finite():
-    loss, slope = softmax_loss(
+    loss, gradient = softmax_loss(
         np.array([[1e8, -1e8]]), np.array([1, 0]), np.ones(2), np.array([[1.0, 0], [0, 0]]), 0.0
     )  # fmt: skip
     assert np.isfinite(loss)
-    assert np.isfinite(slope).all()
+    assert np.isfinite(gradient).all()
 
 
 def problem(seed, n_rows=30, n_features=5, n_classes=3, dtype=float):
@@ -64,8 +64,8 @@ def problem(seed, n_rows=30, n_features=5, n_classes=3, dtype=float):
     return features, labels, weights, coef, mask, flipped
 
 
-def plainly(features, labels, weights, coef, mask, rate, decay):
-    """One candidate, the long way: climb, then weigh the rows that are right."""
+def row_by_row(features, labels, weights, coef, mask, rate, decay):
+    """One candidate without vectorisation: gradient step, then weighted accuracy."""
     logits = (coef * mask) @ features
     proba = np.exp(logits) / np.exp(logits).sum(axis=0)
     residual = weights * (np.eye(len(coef))[labels].T - proba)
@@ -76,8 +76,8 @@ def plainly(features, labels, weights, coef, mask, rate, decay):
 
 
 def test_one_row_by_hand():
-    # logits 0 and 0, so both probabilities are one half; the slope in the first class is
-    # (1 - 1/2) * x = 1, and flipping the only feature away leaves the intercepts alone to move
+    # logits 0 and 0, so both probabilities are one half; the gradient of the first class is
+    # (1 - 1/2) * x = 1; without the only feature just the intercepts change
     features, labels, weights = np.array([[2.0]]), np.array([0]), np.ones(1)
     coef, mask, flipped = np.zeros((2, 1)), np.array([True]), np.array([0])
     out = step_buffers(2, features)
@@ -101,13 +101,13 @@ def test_both_candidates_equal_two_separate_steps(seed, n_classes, rate, decay):
     proposed[flipped] ^= True
     for i, candidate in enumerate([mask, proposed]):
         part = slice(i * n_classes, (i + 1) * n_classes)
-        step, shift, moved, right = plainly(
+        step, shift, moved, correct = row_by_row(
             features, labels, weights, coef, candidate, rate, decay
         )  # fmt: skip
         np.testing.assert_allclose(out.coef_step[part], step, atol=1e-12)
         np.testing.assert_allclose(out.intercept_step[part], shift, atol=1e-12)
         np.testing.assert_allclose(out.logits[part], moved, atol=1e-10)
-        assert out.scores[i] == pytest.approx(right)
+        assert out.scores[i] == pytest.approx(correct)
 
 
 @settings(deadline=None)  # the first call compiles
@@ -136,7 +136,7 @@ def test_single_precision_follows_double():
     np.testing.assert_allclose(results[0].logits, results[1].logits, atol=1e-5)
 
 
-def test_compiled_and_plain_agree(monkeypatch):
+def test_the_compiled_kernels_equal_the_python_ones(monkeypatch):
     features, labels, weights, coef, mask, flipped = problem(3, n_rows=6)
     compiled, plain = step_buffers(3, features), step_buffers(3, features)
     start = coef, mask, (coef * mask) @ features
@@ -161,8 +161,8 @@ def squared_problem(seed, n_rows=20, n_features=5, dtype=float):
     return features, target, weights, coef, mask, flipped
 
 
-def squared_plainly(features, target, weights, coef, mask, rate, decay):
-    """One candidate, row by row: climb, then score."""
+def squared_row_by_row(features, target, weights, coef, mask, rate, decay):
+    """One candidate, row by row: gradient step, then score."""
     n_features, n_rows = features.shape
     step, shift = np.zeros(n_features), 0.0
     for m in range(n_rows):
@@ -178,7 +178,7 @@ def squared_plainly(features, target, weights, coef, mask, rate, decay):
 
 def test_one_row_of_squared_loss_by_hand():
     # the residual is 3: with the feature the step is .1 * 3 * 2, and the prediction becomes
-    # .6 * 2 + .3 = 1.5; without it the intercept alone moves, to .3
+    # .6 * 2 + .3 = 1.5; without it only the intercept changes, to .3
     features, target, weights = np.array([[2.0]]), np.array([3.0]), np.ones(1)
     out = step_buffers(1, features)
     zero, mask = np.zeros((1, 1)), np.array([True])
@@ -198,7 +198,7 @@ def test_both_candidates_of_squared_loss_equal_two_separate_steps(seed, rate, de
     proposed = mask.copy()
     proposed[flipped] ^= True
     for i, candidate in enumerate([mask, proposed]):
-        step, shift, moved, score = squared_plainly(
+        step, shift, moved, score = squared_row_by_row(
             features, target, weights, coef, candidate, rate, decay
         )  # fmt: skip
         np.testing.assert_allclose(out.coef_step[i], step, atol=1e-12)
@@ -208,19 +208,19 @@ def test_both_candidates_of_squared_loss_equal_two_separate_steps(seed, rate, de
 
 
 @given(st.integers(0, 999), st.sampled_from([0.0, 0.3]))
-def test_slope_of_the_squared_loss(seed, decay):
+def test_gradient_of_the_squared_loss(seed, decay):
     features, target, weights, coef, _, _ = squared_problem(seed)
     start = np.append(coef[0], 0.3)
 
     def loss(flat):
         return squared_loss(features, target, weights, flat[None], decay)[0]
 
-    slope = squared_loss(features, target, weights, start[None], decay)[1][0]
-    np.testing.assert_allclose(slope, approx_fprime(start, loss, 1e-7), atol=1e-5)
+    gradient = squared_loss(features, target, weights, start[None], decay)[1][0]
+    np.testing.assert_allclose(gradient, approx_fprime(start, loss, 1e-7), atol=1e-5)
 
 
 @given(st.integers(0, 999), st.sampled_from([1e-6, 0.3]))
-def test_slope_at_the_optimum_is_nothing(seed, decay):
+def test_gradient_at_the_optimum_is_zero(seed, decay):
     features, target, weights, _, _, _ = squared_problem(seed)
     top = squared_optimum(features, target, weights, decay)
     np.testing.assert_allclose(squared_loss(features, target, weights, top, decay)[1], 0, atol=1e-9)
@@ -241,7 +241,7 @@ def test_squared_loss_by_hand():
 
 
 @given(st.integers(0, 999), st.floats(0.01, 100))
-def test_score_grows_by_the_weights_alone(seed, factor):
+def test_score_is_proportional_to_the_weights(seed, factor):
     rng = np.random.default_rng(seed)
     predicted, target, weights = rng.normal(size=(1, 9)), rng.normal(size=9), rng.uniform(size=9)
     score = squared_score(predicted, target, weights)
@@ -253,7 +253,7 @@ def test_squared_step_stays_in_single_precision():
     out = step_buffers(1, features)
     start = coef, mask, (coef * mask) @ features
     squared_step(features, target, weights, *start, flipped, 0.5, 0.1, out)
-    step, _, moved, _ = squared_plainly(features, target, weights, coef, mask, 0.5, 0.1)
+    step, _, moved, _ = squared_row_by_row(features, target, weights, coef, mask, 0.5, 0.1)
     np.testing.assert_allclose(out.coef_step[0], step, atol=1e-5)
     np.testing.assert_allclose(out.logits[0], moved, atol=1e-5)
     assert out.logits.dtype == np.float32
@@ -268,7 +268,7 @@ def mixture(rng, n_members=3, n_classes=3, n_features=2):
     )  # fmt: skip
 
 
-def mixture_loss_plainly(features, labels, weights, parameters):
+def mixture_loss_row_by_row(features, labels, weights, parameters):
     """The mixture's loss, one row at a time."""
     loss = 0.0
     for x, y, w in zip(features.T, labels, weights, strict=True):
@@ -280,7 +280,7 @@ def mixture_loss_plainly(features, labels, weights, parameters):
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_mixture_loss_row_by_row_and_its_slope(seed):
+def test_mixture_loss_row_by_row_and_its_gradient(seed):
     rng = np.random.default_rng(seed)
     features, labels, weights = (
         rng.normal(size=(2, 7)),
@@ -289,7 +289,7 @@ def test_mixture_loss_row_by_row_and_its_slope(seed):
     )
     start = mixture(rng)
     assert mixture_loss(features, labels, weights, start, 0.0)[0] == pytest.approx(
-        mixture_loss_plainly(features, labels, weights, start)
+        mixture_loss_row_by_row(features, labels, weights, start)
     )
     error = check_grad(
         lambda flat: mixture_loss(features, labels, weights, _unpack(flat, start), 0.3)[0],
@@ -308,11 +308,11 @@ def test_one_member_is_a_softmax_classifier():
     )
     one = mixture(rng, n_members=1)
     plain = np.column_stack([one.coef[0], one.intercept[0]])
-    loss, slope = softmax_loss(features, labels, weights, plain, 0.0)
-    mixed, slopes = mixture_loss(features, labels, weights, one, 0.0)
+    loss, gradient = softmax_loss(features, labels, weights, plain, 0.0)
+    mixed, gradients = mixture_loss(features, labels, weights, one, 0.0)
     assert mixed == pytest.approx(loss)
-    np.testing.assert_allclose(slopes.coef[0], slope[:, :-1])
-    np.testing.assert_allclose(slopes.gate_coef, 0, atol=1e-15)
+    np.testing.assert_allclose(gradients.coef[0], gradient[:, :-1])
+    np.testing.assert_allclose(gradients.gate_coef, 0, atol=1e-15)
 
 
 def test_log_softmax_by_hand():
@@ -320,7 +320,7 @@ def test_log_softmax_by_hand():
     np.testing.assert_allclose(np.exp(logs), [[0.25, 1], [0.75, 0]])
 
 
-def test_member_probabilities_add_up_to_one():
+def test_member_probabilities_sum_to_one():
     rng = np.random.default_rng(0)
     members = mixture(rng)
     logs = member_log_proba(rng.normal(size=(2, 5)), members.coef, members.intercept)

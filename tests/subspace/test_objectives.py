@@ -39,7 +39,7 @@ def test_step_length_of_constant_columns_is_one():
     assert step_length(as_rows(X, np.array([0, 1, 0, 1]), 2, standardise(X))) == 1
 
 
-def test_what_the_rows_decide():
+def test_automatic_settings():
     X, y = load_wine(return_X_y=True)
     rows = as_rows(X, y, 3, standardise(X))
     found = resolve(SETTINGS, rows)
@@ -48,7 +48,7 @@ def test_what_the_rows_decide():
     assert resolve(SETTINGS._replace(size_penalty=0.5), rows).size_penalty == 0.5
 
 
-def test_only_algorithm_1_takes_the_users_step():
+def test_only_algorithm_1_uses_the_given_learning_rate():
     X, y = load_wine(return_X_y=True)
     rows = as_rows(X, y, 3, standardise(X))
     given = SETTINGS._replace(learning_rate=7.0)
@@ -56,7 +56,7 @@ def test_only_algorithm_1_takes_the_users_step():
     assert resolve(given._replace(solver="paper"), rows).learning_rate == 7.0
 
 
-def test_linear_leaves_the_features():
+def test_linear_basis_is_the_identity():
     features = np.arange(8.0).reshape(2, 4)
     basis = FeatureBasis().fit(features, EVEN)
     assert basis.expand(features) is features
@@ -67,7 +67,7 @@ def test_linear_leaves_the_features():
 def test_quadratic_by_hand():
     features = np.array([[1.0, -1.0, 1.0, -1.0], [2.0, 2.0, -2.0, -2.0]])
     basis = FeatureBasis("quadratic").fit(features, EVEN)
-    # x0, x1 (scaled), x0 x0 and x1 x1 (constant, so nothing), x0 x1 (scaled)
+    # x0, x1 (scaled), x0 x0 and x1 x1 (constant, so zero), x0 x1 (scaled)
     found = basis.expand(features)
     np.testing.assert_allclose(found[0], features[0])
     np.testing.assert_allclose(found[1], features[1] / 2)
@@ -77,7 +77,7 @@ def test_quadratic_by_hand():
     np.testing.assert_array_equal(basis.owners()[1], [0, 1, 0, 1, 1])
 
 
-def test_spline_bends_at_quantiles():
+def test_spline_knots_are_quantiles():
     features = np.arange(10.0)[None]
     basis = FeatureBasis("spline").fit(features, np.full(10, 0.1))
     np.testing.assert_array_equal(basis.knots_[:, 0], [0, 2, 4, 6, 8])
@@ -86,7 +86,7 @@ def test_spline_bends_at_quantiles():
 
 
 @given(st.integers(0, 99), st.sampled_from(["quadratic", "spline"]), st.integers(1, 5))
-def test_columns_are_standardised_and_of_the_features_that_own_them(seed, kind, n_features):
+def test_columns_are_standardised_and_depend_on_their_features_only(seed, kind, n_features):
     rng = np.random.default_rng(seed)
     features, weights = rng.normal(size=(n_features, 30)), rng.uniform(1, 2, 30)
     weights /= weights.sum()
@@ -95,7 +95,7 @@ def test_columns_are_standardised_and_of_the_features_that_own_them(seed, kind, 
     assert len(columns) == basis.n_columns() == len(basis.owners()[0])
     np.testing.assert_allclose(columns @ weights, 0, atol=1e-9)
     np.testing.assert_allclose(columns**2 @ weights, 1, atol=1e-6)
-    # a change of one feature changes the columns that it owns, and no others
+    # changing one feature changes its own columns and no others
     other = features.copy()
     other[0] += 10.0
     changed = ~np.isclose(basis.expand(other), columns).all(axis=1)
@@ -103,7 +103,7 @@ def test_columns_are_standardised_and_of_the_features_that_own_them(seed, kind, 
     np.testing.assert_array_equal(changed, owned)
 
 
-def test_weights_and_copies_are_one_thing():
+def test_weights_equal_copies():
     rng = np.random.default_rng(0)
     features, counts = rng.normal(size=(2, 20)), rng.integers(1, 4, 20)
     weighed = FeatureBasis("spline").fit(features, counts / counts.sum())
@@ -112,12 +112,12 @@ def test_weights_and_copies_are_one_thing():
     np.testing.assert_allclose(weighed.expand(features), plain.expand(features))
 
 
-def test_too_many_columns():
-    with pytest.raises(ValueError, match="makes 20300 columns of 200 features; 10000 are the most"):
+def test_too_many_columns_raise():
+    with pytest.raises(ValueError, match="expands 200 features to 20300 columns, more than 10000"):
         FeatureBasis("quadratic").fit(np.zeros((200, 3)), np.full(3, 1 / 3))
 
 
-def test_forged_scales_are_refused():
+def test_forged_scales_raise():
     basis = FeatureBasis("quadratic").fit(np.eye(3), np.full(3, 1 / 3))
     basis._check_fitted()
     basis.column_scale_ = basis.column_scale_[:2]
@@ -130,7 +130,7 @@ def quadratic(n_features):
     return FeatureBasis("quadratic").fit(features, np.full(20, 0.05)).owners()
 
 
-def test_nothing_made_and_nothing_grouped_needs_no_units():
+def test_a_linear_basis_without_groups_has_no_units():
     assert units_of(None, None) is None
 
 
@@ -151,7 +151,7 @@ def test_a_product_needs_both_features():
 
 
 @given(st.integers(0, 999), st.integers(2, 6))
-def test_flips_lead_to_the_columns_of_the_new_mask(seed, n_features):
+def test_flipped_columns_equal_those_of_the_new_mask(seed, n_features):
     rng = np.random.default_rng(seed)
     owners = quadratic(n_features)
     units = units_of(owners, None)
@@ -163,7 +163,7 @@ def test_flips_lead_to_the_columns_of_the_new_mask(seed, n_features):
     np.testing.assert_array_equal(support, after[owners[0]] & after[owners[1]])
 
 
-def test_groups_are_chained_by_correlation_whatever_its_sign():
+def test_groups_are_single_linkage_on_absolute_correlation():
     rng = np.random.default_rng(0)
     one, other = rng.normal(size=(2, 400))
     near = one + 0.1 * rng.normal(size=400)
@@ -175,7 +175,7 @@ def test_groups_are_chained_by_correlation_whatever_its_sign():
     np.testing.assert_array_equal(correlated_groups(features, weights, 1.0), np.arange(5))
 
 
-def test_exact_copies_are_a_group_at_one():
+def test_exact_copies_are_a_group_at_correlation_one():
     x = np.random.default_rng(0).normal(size=(1, 30))
     x -= x.mean()
     groups = correlated_groups(np.repeat(x, 3, axis=0), np.full(30, 1 / 30), 1.0)
@@ -191,7 +191,7 @@ def test_standardised_by_hand():
     np.testing.assert_allclose(scale, [np.sqrt(0.75), 1.0])
 
 
-def test_parts_of_weighted_rows_add_up():
+def test_parts_of_weighted_rows_are_normalised():
     X, y = load_wine(return_X_y=True)
     rows = as_rows(X, y, 3, standardise(X), np.random.default_rng(0).uniform(1, 2, len(y)))
     train, rest = rows.take(np.arange(100)), rows.take(np.arange(100, len(y)))
@@ -199,7 +199,7 @@ def test_parts_of_weighted_rows_add_up():
     assert train.weights.sum() == pytest.approx(1)
 
 
-def test_masked_features_are_not_seen():
+def test_masked_features_are_not_used():
     coef = np.array([[1.0, 9.0], [-1.0, 9.0]])
     member = Member(coef, np.array([0.0, 1.0]), np.array([True, False]), np.empty(0), 0)
     features = np.array([[2.0], [7.0]])
@@ -219,7 +219,7 @@ def test_likelihood_ratio_of_a_class_is_its_probability():
     np.testing.assert_allclose(ratio, [0.8, 0.5])
 
 
-def test_likelihood_ratio_of_a_value_is_its_density_over_the_mode():
+def test_likelihood_ratio_of_a_numeric_target_is_its_density_over_the_mode():
     # residuals 0 and 2 of equal weight: the variance is 2
     ratio = SQUARED.likelihood_ratio(
         np.array([[1.0, 1.0]]), np.array([1.0, 3.0]), np.array([0.5, 0.5])

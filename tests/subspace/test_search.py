@@ -81,16 +81,16 @@ def two_rows():
     ("support", "flipped", "empty"),
     [([1, 0], [0], True), ([1, 1], [0, 1], True), ([1, 0], [0, 1], False), ([1, 1], [], False)],
 )
-def test_empty_masks_are_seen(support, flipped, empty):
+def test_empty_masks_are_detected(support, flipped, empty):
     assert leaves_none(np.array(support, bool), np.array(flipped, int)) is empty
 
 
-def test_a_certain_flip_proposes_everything():
+def test_flip_probability_one_proposes_all_features():
     drawn = islice(proposals(np.random.default_rng(0), 3, 1.0, at_least_one=False), 100)
     assert all(flipped.tolist() == [0, 1, 2] for flipped in drawn)
 
 
-def test_at_least_one_is_flipped_unless_the_paper_says_otherwise():
+def test_at_least_one_is_flipped_except_in_the_paper():
     for least in (0, 1):
         drawn = islice(proposals(np.random.default_rng(0), 3, 0.0, at_least_one=bool(least)), 100)
         assert {flipped.size for flipped in drawn} == {least}
@@ -103,7 +103,7 @@ def test_a_step_by_hand():
     buffers = step_buffers(2, rows.features)
     flipped = np.array([1])
     try_flip(rows, state, flipped, 1.0, 0.0, buffers)
-    # each class's slope is the mean of (truth - 1/2) x: one half for the first feature
+    # each class's gradient is the mean of (truth - 1/2) x: one half for the first feature
     stayed, went = (moved(state, buffers, flipped, accept) for accept in (False, True))
     np.testing.assert_allclose(stayed.member.coef, [[0.5, 0.0], [-0.5, 0.0]])
     np.testing.assert_allclose(stayed.logits, [[0.5, -0.5], [-0.5, 0.5]])
@@ -185,12 +185,12 @@ def test_dummies_are_dropped_and_never_everything():
         assert member.support.sum() < 8
 
 
-def test_a_penalty_beyond_all_gains_leaves_one_feature():
+def test_a_large_penalty_leaves_one_feature():
     member = fit(circle(), size_penalty=10.0)
     assert member.support.sum() == 1
 
 
-def test_returns_the_best_it_met():
+def test_returns_the_best_mask_found():
     rows = circle()
     member = fit(rows)
     accuracy = weighted_accuracy(member_logits(rows.features, member), rows.targets, rows.weights)
@@ -218,7 +218,7 @@ def test_precision_is_kept(dtype):
     assert member.coef.dtype == member.intercept.dtype == dtype
 
 
-def test_noise_wants_a_strong_penalty_and_clean_data_a_weak_one():
+def test_chosen_penalty_is_strong_on_noise_and_weak_on_clean_data():
     rng = np.random.default_rng(0)
     X, noise = rng.normal(size=(150, 20)), rng.integers(2, size=150)
     means, clean = standardise(X), (X[:, 0] > 0).astype(int)
@@ -234,7 +234,7 @@ def fitted(n_members=3, n_dummies=2):
     return rows, list(fit_sequence(rows, range(n_members), SETTINGS))
 
 
-def test_even_gate_averages_the_members():
+def test_uniform_gate_averages_the_members():
     rows, members = fitted()
     mixture = random_gate_start(*stacked(members), 0)
     even = mixture._replace(gate_coef=np.zeros_like(mixture.gate_coef))
@@ -266,7 +266,7 @@ def test_refit_lowers_the_loss_and_keeps_the_masks():
     assert (refitted.coef[~np.broadcast_to(supports[:, None], refitted.coef.shape)] == 0).all()
 
 
-def test_gate_bends_the_boundary():
+def test_gate_gives_a_nonlinear_boundary():
     X, y = make_quarter_circle(200, random_state=0)
     rows = as_rows(X, y, 2, standardise(X))
     members = list(fit_sequence(rows, range(5), SETTINGS))
@@ -293,7 +293,7 @@ def test_every_class_keeps_a_row_for_training(labels, seed):
         assert (labels[held] == label).sum() == min(np.ceil(0.1 * count), count - 1)
 
 
-def test_few_rows_are_split_more_often():
+def test_few_rows_have_more_splits():
     rng = np.random.default_rng(0)
     assert len(development_folds(np.zeros(100, int), rng)) == 5
     assert len(development_folds(np.zeros(1000, int), rng)) == 2
@@ -315,12 +315,12 @@ def test_search_for_a_size_stops_when_nothing_improves():
     assert len(scores) < 50
 
 
-def test_of_equals_the_plainest_and_smallest_wins():
+def test_ties_go_to_no_gate_and_fewer_members():
     means = {Plan(3, 1.0): 0.9, Plan(5, None): 0.9, Plan(3, None): 0.9, Plan(1, None): 0.8}
     assert best_plan(means) == Plan(3, None)
 
 
-def test_means_are_over_plans_that_every_split_tried():
+def test_means_are_over_plans_of_all_splits():
     splits = [{Plan(1, None): 0.5, Plan(2, None): 0.9}, {Plan(1, None): 0.7}]
     assert mean_scores(splits) == {Plan(1, None): pytest.approx(0.6)}
 

@@ -36,20 +36,20 @@ def test_unimodal_bound_by_hand():
     assert high == pytest.approx(0.1 * 0.44 / 1.02)
 
 
-def test_threshold_is_rounded_up_to_a_share_of_the_fits():
+def test_threshold_is_rounded_up_to_an_attainable_frequency():
     assert attained_threshold(0.75, 5) == 0.8
     assert attained_threshold(0.7, 50) == 0.7
 
 
-def test_too_many_per_fit_for_one_mode_fall_back():
-    # 7 of 10 is more than 1 / sqrt(3): the plain bound, and never more than were selected
+def test_too_many_per_fit_use_the_bound_without_assumptions():
+    # 7 of 10 is more than 1 / sqrt(3): the bound without assumptions, at most q
     one, other = (false_selections(7, 10, 50, 0.9, kind) for kind in ("unimodal", "none"))
     assert one == other == pytest.approx(4.9 / 0.8)
     assert false_selections(9, 10, 50, 0.6, "none") == 9
 
 
 @given(st.integers(2, 500), st.integers(1, 100), st.floats(0.51, 1), st.floats(0.01, 10))
-def test_the_most_per_fit_keeps_the_bound_and_one_more_does_not(p, pairs, threshold, max_false):
+def test_max_per_fit_is_the_largest_within_the_bound(p, pairs, threshold, max_false):
     for assumption in ("none", "unimodal"):
         selection = p, pairs, threshold, assumption
         q = max_per_fit(max_false, *selection)
@@ -59,7 +59,7 @@ def test_the_most_per_fit_keeps_the_bound_and_one_more_does_not(p, pairs, thresh
 
 
 @given(st.integers(2, 500), st.integers(1, 100), st.floats(0.51, 1), st.integers(1, 500))
-def test_one_mode_never_costs(p, pairs, threshold, q):
+def test_unimodal_bound_is_never_larger(p, pairs, threshold, q):
     q = min(q, p)
     plain, sharper = (
         false_selections(q, p, pairs, threshold, kind) for kind in ("none", "unimodal")
@@ -76,7 +76,7 @@ def hidden():
     return make_hidden_features("linear", 200, n_features=12, random_state=0)
 
 
-def test_halves_are_disjoint_and_have_the_classes():
+def test_halves_are_disjoint_and_stratified():
     y = np.array([0] * 9 + [1] * 4 + [2] * 2)
     first, second = split_halves(y, np.random.default_rng(0))
     assert len(first) == len(second) == 7
@@ -87,7 +87,7 @@ def test_halves_are_disjoint_and_have_the_classes():
             assert (y[half] == label).sum() >= least - (label == 2)
 
 
-def test_halves_of_numbers_are_by_lot():
+def test_halves_of_a_numeric_target_are_random():
     y = np.arange(10) + 0.5
     first, second = split_halves(y, np.random.default_rng(0))
     assert sorted([*first, *second]) == list(range(10))
@@ -97,7 +97,7 @@ def test_halves_of_numbers_are_by_lot():
     LogisticRegression(), RandomForestClassifier(20), RFE(LogisticRegression()),
     JointSubspaceSelector(n_estimators=3, max_iter=50), None,
 ])  # fmt: skip
-def test_finds_what_matters(hidden, estimator):
+def test_finds_relevant_features(hidden, estimator):
     X, y, relevant = hidden
     stable = StabilitySelector(estimator, n_features_per_fit=3, **QUICK).fit(X, y)
     np.testing.assert_array_equal(stable.support_, relevant)
@@ -105,7 +105,7 @@ def test_finds_what_matters(hidden, estimator):
     assert stable.frequencies_.sum() <= 3 + 1e-9
 
 
-def test_numbers(hidden):
+def test_numeric_target(hidden):
     X, _, relevant = hidden
     y = X[:, relevant] @ [1.0, 1.0, 2.0]
     for estimator in (Lasso(0.1), None):
@@ -121,7 +121,7 @@ def test_frequencies_are_the_mean_of_the_fits(hidden):
     np.testing.assert_array_equal(stable.support_, stable.frequencies_ >= 0.8)
 
 
-def test_names_and_files(hidden, tmp_path):
+def test_feature_names_and_persistence(hidden, tmp_path):
     X, y, relevant = hidden
     frame = pd.DataFrame(X, columns=[f"c{d}" for d in range(12)])
     stable = StabilitySelector(LogisticRegression(), n_features_per_fit=3, **QUICK).fit(frame, y)
@@ -139,7 +139,7 @@ def test_same_bits_for_any_number_of_jobs(hidden):
     np.testing.assert_array_equal(one.co_selection_, two.co_selection_)
 
 
-def test_what_is_equal_is_chosen_by_lot_and_nothing_is_never_chosen():
+def test_ties_are_random_and_zero_importance_is_not_selected():
     X, y = np.repeat(np.array([[0.0], [1.0]] * 4), 6, axis=1), np.array([0, 1] * 4)
     X = np.column_stack([np.zeros(8), X])
     rows = np.arange(8)
@@ -152,22 +152,22 @@ def test_what_is_equal_is_chosen_by_lot_and_nothing_is_never_chosen():
 @pytest.mark.parametrize(("options", "message"), [
     ({"threshold": 0.5}, "threshold"),
     ({"assumption": "r-concave"}, "assumption"),
-    ({"max_false": 0.001}, r"max_false=0.001 cannot be kept with 12 features and threshold=0.75"),
+    ({"max_false": 0.001}, r"max_false=0.001 is not attainable with 12 features and threshold"),
     ({"n_features_per_fit": 13}, "n_features_per_fit=13, but X has 12 features"),
     ({"estimator": DummyClassifier()}, "DummyClassifier has no parameter n_features_to_select"),
 ])  # fmt: skip
-def test_wrong_parameters(hidden, options, message):
+def test_invalid_parameters_raise(hidden, options, message):
     with pytest.raises(ValueError, match=message):
         StabilitySelector(**{**QUICK, **options}).fit(*hidden[:2])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("assumption", ["none", "unimodal"])
-def test_wrong_selections_stay_below_the_bound(assumption):
-    # all features but three are noise; a weak signal and a low threshold give chance its best
+def test_false_selections_are_below_the_bound(assumption):
+    # all features but three are noise; a weak signal and a low threshold favour false selections
     wrong = []
     for seed in range(60):
-        X, y, relevant = make_hidden_features("linear", 80, flips=0.25, random_state=seed)
+        X, y, relevant = make_hidden_features("linear", 80, flip_y=0.25, random_state=seed)
         stable = StabilitySelector(
             LogisticRegression(), threshold=0.6, max_false=1.0, n_pairs=25, assumption=assumption,
             random_state=seed,
@@ -192,18 +192,18 @@ def stable():
     return StabilitySelector(LogisticRegression(), n_pairs=5, random_state=0).fit(X, y)
 
 
-def test_draws_what_was_counted(stable):
+def test_plots_the_frequencies(stable):
     display = StabilityDisplay.from_estimator(stable, top=5)
     assert len(display.bars_) == 5
     widths = [bar.get_width() for bar in display.bars_]
     np.testing.assert_allclose(widths, np.sort(stable.frequencies_)[::-1][:5])
-    assert display.ax_.get_title().startswith("At most ")
+    assert display.ax_.get_title().startswith("Expected false selections: at most ")
     assert sorted(display.selected()) == sorted(
         str(d) for d in stable.get_support(indices=True)
     )  # fmt: skip
 
 
-def test_bars_of_selected_features_have_a_colour_of_their_own():
+def test_bars_of_selected_features_have_another_colour():
     display = StabilityDisplay([0.2, 0.9, 0.75], 0.75, feature_names=["a", "b", "c"]).plot()
     assert display.selected() == ["b", "c"]
     colors = [bar.get_facecolor() for bar in display.bars_]
@@ -212,8 +212,8 @@ def test_bars_of_selected_features_have_a_colour_of_their_own():
     assert not display.ax_.get_title()
 
 
-def test_wrong_shapes():
-    with pytest.raises(ValueError, match="expected one share per feature"):
+def test_invalid_shapes_raise():
+    with pytest.raises(ValueError, match="expected one value per feature"):
         StabilityDisplay(np.eye(2), 0.75)
     with pytest.raises(ValueError, match="feature_names has 1 entries for 2 features"):
         StabilityDisplay([0.1, 0.2], 0.75, feature_names=["a"])

@@ -1,4 +1,4 @@
-"""Where the rows live: in memory, in files, on a cluster."""
+"""Block-wise access to rows in memory, in files or on a Dask cluster."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Rows as an ordered sequence of blocks; sums are merged in one order, whatever holds the rows."""
+"""Rows as an ordered sequence of blocks, merged in the same order wherever the rows are."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ Floats = NDArray[np.floating[Any]]
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
+# Rows per block.
 BLOCK_ROWS = 8000
-# Blocks whose statistics are merged before they travel.
+# Blocks whose statistics a worker merges before it sends them.
 GROUP_BLOCKS = 16
 
 
 @set_module("ensemblage.blocks")
 class Block(NamedTuple):
-    """Consecutive rows, their weights, and the state that the last pass left with them.
+    """Consecutive rows, their weights, and their state from the last pass.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ class Block(NamedTuple):
     weights : ndarray of shape (n_block,)
         One weight per row, in float64.
     state : ndarray or None
-        State that belongs to these rows and travels with them, such as their memberships.
+        State of these rows, kept between passes, such as their memberships.
     """
 
     start: int
@@ -51,13 +52,13 @@ class Block(NamedTuple):
 
 
 def state_only(kernel: F) -> F:
-    """Mark a kernel that uses states and weights only, so that rows need not be read."""
+    """Mark a kernel that uses only states and weights, so that rows are not read."""
     kernel.state_only = True  # type: ignore[attr-defined]
     return kernel
 
 
 def add_fields(left: T, right: T) -> T:
-    """Add two partial statistics, tuples of arrays or numbers, field by field."""
+    """Add two partial statistics, tuples of arrays or scalars, field by field."""
     sums = [a + b for a, b in zip(left, right, strict=True)]  # type: ignore[call-overload]
     make: Any = getattr(type(left), "_make", tuple)
     merged: T = make(sums)
@@ -65,17 +66,17 @@ def add_fields(left: T, right: T) -> T:
 
 
 def reduce_groups(partials: Iterable[T], combine: Callable[[T, T], T]) -> Iterator[T]:
-    """Merge each sixteen partials, from first to last."""
+    """Merge consecutive groups of sixteen partial statistics, in order."""
     rest = iter(partials)
     while group := list(islice(rest, GROUP_BLOCKS)):
         yield reduce(combine, group)
 
 
 def merge(partials: Iterable[T], combine: Callable[[T, T], T] = add_fields) -> T:
-    """Merge partial statistics of blocks from first to last, sixteen at a time.
+    """Merge partial statistics of blocks in order, in groups of sixteen.
 
-    The groups are part of the result's last bits, so they are the same wherever the rows are:
-    a worker that holds some adds them up, and only the sums travel.
+    The grouping affects the rounding of the result, so it is the same wherever the rows are. A
+    Dask worker merges its groups and sends only the sums.
     """
     return reduce(combine, reduce_groups(partials, combine))
 
@@ -84,29 +85,29 @@ def merge(partials: Iterable[T], combine: Callable[[T, T], T] = add_fields) -> T
 class BlockSource(ABC):
     """An ordered sequence of row blocks.
 
-    A kernel is a module-level function of a :class:`Block` and further arguments; it never writes
-    into the block. Results come back in the order of the rows and are merged in that order, so a
-    fit depends on the block size but not on who computed which block, or when.
+    A kernel is a module-level function of a :class:`Block` and further arguments; it must not
+    modify the block. Results are returned and merged in the order of the rows, so a fit depends on
+    the block size, but not on where or when a block is processed.
 
     Parameters
     ----------
     shape : tuple of int
         Number of rows and of columns.
     dtype : dtype
-        Of the rows in a block, float32 or float64.
+        Dtype of the rows in a block, float32 or float64.
     weights : ndarray of shape (n_rows,), default=None
-        Row weights; ones if not given.
+        Row weights; by default ones.
     block_rows : int, default=8000
         Rows per block.
     feature_names : list of str, default=None
-        Names of the columns, where they have some.
+        Names of the columns, if there are any.
 
     Attributes
     ----------
     shape : tuple of int
         Number of rows and of columns.
     dtype : dtype
-        Of the rows in a block.
+        Dtype of the rows in a block.
     block_rows : int
         Rows per block; the last may have fewer.
     feature_names : list of str or None
@@ -131,28 +132,28 @@ class BlockSource(ABC):
 
     @property
     def weights(self) -> Doubles:  # numpydoc ignore=RT01
-        """Weight of each row, of shape (n_rows,); ones that were not given take no memory."""
+        """Weight of each row, of shape (n_rows,); default weights of one take no memory."""
         if self._weights is None:
             return np.broadcast_to(np.float64(1.0), self.shape[:1])
         return self._weights
 
     @property
     def placeholder(self) -> Array:  # numpydoc ignore=RT01
-        """Zeros of the rows' shape and dtype that take no memory, for checks of lengths."""
+        """Zeros with the shape and dtype of the rows that take no memory, for validation."""
         return np.broadcast_to(np.zeros((), self.dtype), self.shape)
 
     def begin(self, weights: Doubles | None = None) -> Self:
-        """Give the same rows to a fit, without the state of earlier ones.
+        """Return the same rows for a new fit, without states of earlier fits.
 
         Parameters
         ----------
         weights : ndarray of shape (n_rows,), default=None
-            Row weights; those of the source if not given.
+            Row weights; by default those of the source.
 
         Returns
         -------
         BlockSource
-            A context manager: values of each row are kept at its end if the fit succeeds.
+            A context manager; on exit, values of the rows are written if the fit succeeded.
         """
         fresh = copy.copy(self)
         fresh._weights = self._weights if weights is None else weights  # noqa: SLF001
@@ -166,12 +167,12 @@ class BlockSource(ABC):
         self.reset()
 
     def describe_row(self, row: int) -> str:
-        """Tell where a row is, for a message.
+        """Describe the location of a row, for messages.
 
         Parameters
         ----------
         row : int
-            Its index.
+            Index of the row.
 
         Returns
         -------
@@ -182,18 +183,18 @@ class BlockSource(ABC):
 
     @abstractmethod
     def reset(self) -> None:
-        """Drop the states of all blocks."""
+        """Remove the states of all blocks."""
 
     @abstractmethod
     def map(self, kernel: Callable[..., T], *args: Any) -> Iterable[T]:
-        """Give ``kernel(block, *args)`` for each block, in order.
+        """Compute ``kernel(block, *args)`` for each block, in order.
 
         Parameters
         ----------
         kernel : callable
-            Takes a block and the arguments.
+            Called with a block and the arguments.
         *args : object
-            The same for each block.
+            Further arguments, the same for each block.
 
         Returns
         -------
@@ -203,20 +204,20 @@ class BlockSource(ABC):
 
     @abstractmethod
     def map_with_state(self, kernel: Callable[..., tuple[Array, T]], *args: Any) -> Iterable[T]:
-        """Run a kernel that returns ``(state, result)``; keep the states, give the results.
+        """Run a kernel that returns ``(state, result)``; store the states, return the results.
 
         Parameters
         ----------
         kernel : callable
-            Takes a block and the arguments; its first result replaces the block's state.
+            Called with a block and the arguments; its first result replaces the block's state.
         *args : object
-            The same for each block.
+            Further arguments, the same for each block.
 
         Returns
         -------
         iterable
-            One result per block. A block's state is replaced when its result is reached, so
-            exhaust it.
+            One result per block. A block's state is replaced when its result is consumed, so
+            the iterable must be exhausted.
         """
 
     def reduce(
@@ -227,11 +228,11 @@ class BlockSource(ABC):
         Parameters
         ----------
         kernel : callable
-            Takes a block and the arguments.
+            Called with a block and the arguments.
         *args : object
-            The same for each block.
+            Further arguments, the same for each block.
         combine : callable
-            Merges two partials; by default adds them field by field.
+            Merges two partial statistics; by default adds them field by field.
 
         Returns
         -------
@@ -246,16 +247,16 @@ class BlockSource(ABC):
         *args: Any,
         combine: Callable[[T, T], T] = add_fields,
     ) -> T:
-        """Run a kernel that returns ``(state, result)``; keep the states, merge the results.
+        """Run a kernel that returns ``(state, result)``; store the states, merge the results.
 
         Parameters
         ----------
         kernel : callable
-            Takes a block and the arguments; its first result replaces the block's state.
+            Called with a block and the arguments; its first result replaces the block's state.
         *args : object
-            The same for each block.
+            Further arguments, the same for each block.
         combine : callable
-            Merges two partials; by default adds them field by field.
+            Merges two partial statistics; by default adds them field by field.
 
         Returns
         -------
@@ -266,56 +267,56 @@ class BlockSource(ABC):
 
     @abstractmethod
     def collect(self, kernel: Callable[..., tuple[Array, T]], *args: Any) -> tuple[Any, T]:
-        """Run a kernel that returns ``(values of the rows, partial)``; merge the partials.
+        """Run a kernel that returns ``(row values, partial statistics)``; merge the statistics.
 
         Parameters
         ----------
         kernel : callable
-            Takes a block and the arguments; its first result has one entry per row.
+            Called with a block and the arguments; its first result has one entry per row.
         *args : object
-            The same for each block.
+            Further arguments, the same for each block.
 
         Returns
         -------
         values : ndarray or None
-            Those of all rows; None where they are kept elsewhere, or nowhere.
+            Values of all rows; None if they are stored elsewhere or discarded.
         total : object
-            The merged partials.
+            The merged statistics.
         """
 
     @abstractmethod
     def select(self, indices: NDArray[np.intp]) -> BlockSource:
-        """Give some rows as a source of their own, in blocks of the same size.
+        """Select rows as a new source, in blocks of the same size.
 
         Parameters
         ----------
         indices : ndarray of int
-            Indices of the rows, rising.
+            Indices of the rows, in increasing order.
 
         Returns
         -------
         BlockSource
-            These rows with their weights, without states; values collected from it go to their
-            places.
+            These rows with their weights, without states; values collected from it are written
+            at the original indices.
         """
 
 
 class LocalBlocks(BlockSource):
-    """A source whose blocks pass through this process; subclasses read them."""
+    """A source whose blocks are processed locally; subclasses read them."""
 
     _first = 0
     _states: MutableSequence[Array | None]
 
     @abstractmethod
     def _read(self) -> Iterator[Array]:
-        """Give the rows of each block in order, contiguous and in the source's dtype."""
+        """Yield the rows of each block in order, contiguous and in the source's dtype."""
 
     @abstractmethod
     def _keep(self, start: int, values: Array) -> None:
-        """Keep values of the rows from ``start`` on."""
+        """Store values of the rows from ``start`` on."""
 
     def _kept(self) -> Array | None:
-        """Give the values of all rows, if they are in memory."""
+        """Return the stored values of all rows, if they are in memory."""
         return None
 
     @property
@@ -334,7 +335,7 @@ class LocalBlocks(BlockSource):
             start += len(rows)
 
     def _weights_of(self, start: int, n_rows: int) -> Doubles:
-        # ones of their own: products with a stride of zero take another way, to other bits
+        # a contiguous copy: products with a stride of zero round differently
         weights = self.weights[start : start + n_rows]
         return weights.copy() if self._weights is None else weights
 
@@ -360,7 +361,7 @@ class LocalBlocks(BlockSource):
 
 
 def pick_rows(source: BlockSource, indices: NDArray[np.intp]) -> Floats:
-    """Fetch rows by their indices, which must rise."""
+    """Return rows by their indices, which must be increasing."""
     return np.concatenate(list(source.map(_pick, indices)))
 
 
@@ -372,18 +373,18 @@ def _pick(block: Block, indices: NDArray[np.intp]) -> Floats:
 
 @set_module("ensemblage.blocks")
 class MemoryBlocks(LocalBlocks):
-    """Blocks of an array that this process can index, in memory or memory-mapped.
+    """Blocks of an array, in memory or memory-mapped.
 
     Parameters
     ----------
     rows : ndarray of shape (n_rows, n_features)
-        The data; only slices of it are touched.
+        The data; only slices of it are read.
     weights : ndarray of shape (n_rows,), default=None
-        Row weights; ones if not given.
+        Row weights; by default ones.
     block_rows : int, default=8000
         Rows per block.
     first : int, default=0
-        Number of rows before these, where they are a part of more.
+        Number of rows before these, if they are part of a larger dataset.
     """
 
     def __init__(
@@ -405,7 +406,7 @@ class MemoryBlocks(LocalBlocks):
 
     def _read(self) -> Iterator[Array]:
         for start in range(0, self.shape[0], self.block_rows):
-            # the columns of a frame lie apart, and sums over them would have other bits
+            # arrays from dataframes may be column-major, where sums round differently
             yield np.ascontiguousarray(self._rows[start : start + self.block_rows])
 
     def _keep(self, start: int, values: Array) -> None:
@@ -424,12 +425,12 @@ class MemoryBlocks(LocalBlocks):
 
 
 def is_dask(X: Any) -> bool:
-    """Tell a Dask collection without an import of Dask."""
+    """Whether X is a Dask collection, without importing Dask."""
     return hasattr(X, "__dask_keys__")
 
 
 def is_source(X: Any) -> bool:
-    """Tell what :func:`open_blocks` takes from an array: paths, Dask collections, sources."""
+    """Whether :func:`open_blocks` accepts X: a path, a Dask collection or a source."""
     if isinstance(X, list | tuple):
         return len(X) > 0 and all(isinstance(each, str | os.PathLike) for each in X)
     return isinstance(X, BlockSource | str | os.PathLike) or is_dask(X)

@@ -1,4 +1,4 @@
-"""Rows on a Dask cluster: state files, Parquet read by the workers, lazy predictions."""
+"""Rows on a Dask cluster: state files, Parquet read by workers, lazy predictions."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ LOGGER = logging.getLogger("ensemblage")
 # Parameters of glibc's mallopt.
 M_TRIM_THRESHOLD = -1
 M_MMAP_THRESHOLD = -3
-# Bytes of free memory that a worker keeps.
+# Bytes of freed memory that a worker keeps.
 KEPT_BYTES = 64 * 2**20
-# Bytes of the largest piece that may be among them.
+# Bytes of the largest freed allocation that it keeps.
 LARGEST_KEPT = 32 * 2**20
-# More parts balance the workers better, and cost the scheduler more.
+# Parts per worker thread; more parts balance the load better but add scheduler overhead.
 PARTS_PER_THREAD = 4
-# How often parts are moved at most until workers have the same number: idle ones may take some.
+# Most rounds of moving parts until they are balanced; idle workers may take some meanwhile.
 MAX_MOVES = 3
-# Bytes of a call that goes along with each task; a larger one travels by itself, and once.
+# Largest pickled call, in bytes, sent with each task; a larger one is sent once.
 SMALL_CALL = 16_384
 
 
 @cache
 def tune_malloc() -> bool:
-    """Have this process keep some freed memory; tell whether its C library can."""
+    """Configure glibc to keep some freed memory; return whether that is supported."""
     try:
         adjust = ctypes.CDLL(None).mallopt
     except (OSError, TypeError, AttributeError):  # not glibc
@@ -68,7 +68,7 @@ def tune_malloc() -> bool:
 
 
 class StateFiles:
-    """Two files for each part, read and written in turn; the folder is removed with this object."""
+    """Two alternating state files per part; the folder is removed with this object."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="ensemblage-state-", dir=folder))
@@ -76,17 +76,17 @@ class StateFiles:
         self.remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
     def next_paths(self, n_parts: int) -> list[Path]:
-        """Name the files that the next pass writes, other ones than those that it reads."""
+        """Paths that the next pass writes, different from those it reads."""
         self._turn = 1 - self._turn
         return [self._folder / f"part-{part}-{self._turn}.npy" for part in range(n_parts)]
 
     def log_size(self, paths: list[Path]) -> None:
         size = format_size(2 * sum(path.stat().st_size for path in paths))
-        LOGGER.info("The state of the rows is kept in %s, in files of %s.", self._folder, size)
+        LOGGER.info("The state of the rows is stored in %s, in files of %s.", self._folder, size)
 
 
 def write_state(path: Path, states: list[Array]) -> None:
-    """Write the states of a part's blocks, one after another; the file is whole or not there."""
+    """Write the states of a part's blocks atomically."""
     unfinished = path.with_suffix(f".{os.getpid()}")
     try:
         with unfinished.open("wb") as file:
@@ -96,13 +96,13 @@ def write_state(path: Path, states: list[Array]) -> None:
     except OSError as error:
         unfinished.unlink(missing_ok=True)
         raise OSError(
-            f"The state of the rows cannot be kept in {path.parent} ({error.strerror}): make room, "
-            "or name another folder, open_blocks(..., spill_folder=...)."
+            f"The state of the rows cannot be stored in {path.parent} ({error.strerror}): free "
+            "disk space, or set another folder, open_blocks(..., spill_folder=...)."
         ) from error
 
 
 def read_state(path: Path) -> list[Array]:
-    """Read what ``write_state`` wrote."""
+    """Read a file written by ``write_state``."""
     states: list[Any] = []
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -113,10 +113,10 @@ def read_state(path: Path) -> list[Array]:
 
 @set_module("ensemblage.blocks")
 class DaskBlocks(BlockSource):
-    """Rows of a Dask array or dataframe, held by the workers of the current cluster.
+    """Rows of a Dask array or dataframe, in the memory of the workers of the current cluster.
 
-    Rows are cut to parts of whole blocks and stay on the workers, as does their state. The result
-    has the same bits as with the same rows in memory, for any number of workers. See
+    Rows are divided into parts of whole blocks and stay on the workers, as does their state. The
+    result is bit-identical to that of the same rows in memory, for any number of workers. See
     :func:`open_blocks` for the parameters.
     """
 
@@ -143,7 +143,7 @@ class DaskBlocks(BlockSource):
         _check_workers(self._client)
 
     def _cut(self) -> list[int]:
-        """Choose the length of parts; give their first rows."""
+        """Choose the length of the parts; return the index of each part's first row."""
         group = self.block_rows * GROUP_BLOCKS
         threads = max(1, sum(self._client.nthreads().values()))
         n_parts = PARTS_PER_THREAD * threads
@@ -152,14 +152,14 @@ class DaskBlocks(BlockSource):
         return self._starts
 
     def _distribute(self, array: Any) -> None:
-        """Cut the rows to parts that the workers hold."""
+        """Distribute the rows to the workers, in parts."""
         self._cut()
         array = self._client.persist(array.rechunk((self._part_rows, -1)))
         held = {future.key: future for future in _require("distributed").futures_of(array)}
         self._hold([held[key] for (key,) in array.__dask_keys__()])
 
     def _hold(self, parts: list[Any]) -> None:
-        """Take futures of the parts' rows, the same number for each of the threads."""
+        """Store futures of the parts' rows, balanced over the worker threads."""
         distributed = _require("distributed")
         for _ in range(MAX_MOVES):
             distributed.wait(parts)
@@ -168,7 +168,7 @@ class DaskBlocks(BlockSource):
             moves = balance_parts(holders, self._client.nthreads())
             if not any(moves):
                 break
-            # to that worker, or to any other if it is lost
+            # to that worker, or to another if it is lost
             where = {"allow_other_workers": True, "pure": False}
             parts = [
                 part if to is None else self._client.submit(_itself, part, workers=[to], **where)
@@ -179,9 +179,9 @@ class DaskBlocks(BlockSource):
         self.reset()
 
     def reset(self) -> None:
-        # futures of each part's states and results, or files of its states
+        # per part, a future of states and results, or a state file
         self._advanced: list[Any] = [None] * len(self._parts)
-        self._files = None  # which removes them, unless another fit has them
+        self._files = None  # removes the files, unless another fit uses them
 
     def begin(self, weights: Doubles | None = None) -> Self:
         fresh = super().begin(weights)
@@ -193,7 +193,7 @@ class DaskBlocks(BlockSource):
         return f"row {row} of the Dask collection"
 
     def map(self, kernel: Callable[..., T], *args: Any) -> Iterator[T]:
-        # part after part, so that values of rows need not be here all at once
+        # part by part, so that the values of all rows are never in memory at once
         futures = self._submit(_map_part, kernel, args, None)
         return chain.from_iterable(self._gather([futures.pop(0)])[0] for _ in self._parts)
 
@@ -235,7 +235,7 @@ class DaskBlocks(BlockSource):
         return chosen
 
     def _advance(self, kernel: Any, args: Any, combine: Any) -> list[Any]:
-        """Results of a pass whose states stay with the workers, or in files."""
+        """Run a pass whose states stay on the workers or in files; return its results."""
         if self._spill_folder is None:
             advanced = self._submit(_advance_part, kernel, args, combine)
             results = self._gather(self._client.map(itemgetter(1), advanced, pure=False))
@@ -250,9 +250,9 @@ class DaskBlocks(BlockSource):
         return results
 
     def _submit(self, task: Any, kernel: Any, args: Any, combine: Any, *more: Any) -> list[Any]:
-        """Start a task for each part; what they all need travels along, or between workers.
+        """Submit a task for each part, with the pickled call or a future of it.
 
-        ``combine`` merges groups of blocks before they travel; None gives a result per block.
+        ``combine`` merges groups of blocks on the worker; None returns a result per block.
         """
         call: Any = _require("cloudpickle").dumps((kernel, args, combine, self.block_rows))
         if len(call) > SMALL_CALL:
@@ -275,21 +275,21 @@ class DaskBlocks(BlockSource):
             results: list[Any] = self._client.gather(futures)
         except distributed.KilledWorker as error:
             raise RuntimeError(
-                "Workers died again and again on the same rows; they may lack memory: start them "
-                "with more of it, or start more of them."
+                "Workers were killed repeatedly on the same rows, possibly out of memory: start "
+                "workers with more memory, or more workers."
             ) from error
         except ImportError as error:
             raise ImportError(
-                f"A worker cannot import what the fit needs ({error}): install the same version "
-                "of ensemblage on all workers."
+                f"A worker cannot import a required module ({error}): install the same version of "
+                "ensemblage on all workers."
             ) from error
         return results
 
 
 class ParquetParts(DaskBlocks):
-    """Rows of Parquet files that all workers of the current cluster can read, by their places.
+    """Rows of Parquet files that all workers of the current cluster can read.
 
-    A worker reads the row groups in which its part lies; if it is lost, another one does.
+    A worker reads the row groups of its parts; if it is lost, another worker reads them.
     """
 
     def __init__(self, path: Any, columns: Sequence[str] | None = None) -> None:
@@ -303,19 +303,22 @@ class ParquetParts(DaskBlocks):
         self._hold(self._client.map(read_part, starts, stops, **stored, pure=False))
 
     def transformed(self, change: Callable[[Array], Array]) -> ParquetParts:
-        """Give other rows in the place of these, as many and in the same dtype."""
+        """Apply a function to the rows of each part; shape and dtype must not change."""
         other = self.begin()
         other._hold(self._client.map(change, self._parts, pure=False))  # noqa: SLF001  a copy
         return other
 
     def select(self, indices: NDArray[np.intp]) -> DaskBlocks:
-        raise TypeError("Some rows of files on a cluster: open them as a Dask dataframe.")
+        raise TypeError(
+            "Rows of Parquet files on a Dask cluster cannot be selected: open the files as a Dask "
+            "dataframe."
+        )
 
 
 def read_part(
     start: int, stop: int, paths: list[Path], names: list[str], dtype: np.dtype[Any]
 ) -> Array:
-    """Read the rows from ``start`` to ``stop`` on the worker that is to hold them."""
+    """Read the rows from ``start`` to ``stop``; runs on a worker."""
     rows = np.empty((stop - start, len(names)), dtype)
     before = 0
     for path in paths:
@@ -335,38 +338,38 @@ def read_part(
 
 
 def _require(module: str) -> Any:
-    return require(module, "Rows on a cluster", extra="dask")
+    return require(module, "A Dask collection", extra="dask")
 
 
 def balance_parts(holders: Sequence[str | None], threads: Mapping[str, int]) -> list[str | None]:
-    """Give for each part the worker to move it to, so that all threads have as many; or None."""
+    """Return the worker to move each part to, or None, so that all threads have equally many."""
     counts, total = Counter(holders), max(1, sum(threads.values()))
     shares = {worker: len(holders) * n // total for worker, n in threads.items()}
-    # what is left goes to those whose share is not whole, and that have most already
+    # the remainder goes to workers with a fractional share that hold the most parts
     uneven = [worker for worker, n in threads.items() if len(holders) * n % total]
-    rest = len(holders) - sum(shares.values())
-    for worker in sorted(uneven, key=lambda worker: shares[worker] - counts[worker])[:rest]:
+    remainder = len(holders) - sum(shares.values())
+    for worker in sorted(uneven, key=lambda worker: shares[worker] - counts[worker])[:remainder]:
         shares[worker] += 1
-    room = [worker for worker in threads for _ in range(shares[worker] - counts[worker])]
+    free = [worker for worker in threads for _ in range(shares[worker] - counts[worker])]
     moves: list[str | None] = []
     for holder in holders:
-        moving = holder in shares and counts[holder] > shares[holder] and bool(room)
+        moving = holder in shares and counts[holder] > shares[holder] and bool(free)
         counts[holder] -= moving
-        moves.append(room.pop() if moving else None)
+        moves.append(free.pop() if moving else None)
     return moves
 
 
 def _part_blocks(rows: Array, start: int, weights: Any, before: Any, block_rows: int) -> Any:
     tune_malloc()
     part = MemoryBlocks(rows, weights, block_rows=block_rows, first=start)
-    if before is not None:  # states that another task left
+    if before is not None:  # states from an earlier task
         states = read_state(before) if isinstance(before, Path) else before[0]
         part._states = list(states)  # noqa: SLF001
     return part
 
 
 def _map_part(rows: Array, start: int, weights: Any, before: Any, call: bytes) -> list[Any]:
-    kernel, args, combine, block_rows = pickle.loads(call)  # noqa: S301  the client's own
+    kernel, args, combine, block_rows = pickle.loads(call)  # noqa: S301  from the client
     results = _part_blocks(rows, start, weights, before, block_rows).map(kernel, *args)
     return list(results if combine is None else reduce_groups(results, combine))
 
@@ -374,7 +377,7 @@ def _map_part(rows: Array, start: int, weights: Any, before: Any, call: bytes) -
 def _advance_part(
     rows: Array, start: int, weights: Any, before: Any, call: bytes
 ) -> tuple[list[Any], list[Any]]:
-    kernel, args, combine, block_rows = pickle.loads(call)  # noqa: S301  the client's own
+    kernel, args, combine, block_rows = pickle.loads(call)  # noqa: S301  from the client
     part = _part_blocks(rows, start, weights, before, block_rows)
     results = part.map_with_state(kernel, *args)
     totals = list(results if combine is None else reduce_groups(results, combine))
@@ -402,8 +405,8 @@ def _current_client() -> Any:
         return _require("distributed").default_client()
     except ValueError:
         raise ValueError(
-            "A Dask collection is fitted by a cluster's workers, and there is none: start one "
-            "with `client = dask.distributed.Client()`, or give the address of a scheduler, "
+            "Fitting a Dask collection needs a Dask cluster, and there is none: start one with "
+            "`client = dask.distributed.Client()`, or connect to a scheduler, "
             "`Client('tcp://...')`."
         ) from None
 
@@ -411,34 +414,34 @@ def _current_client() -> Any:
 def _shared_folder(client: Any, folder: Any) -> Path:
     path = Path(folder).absolute()
     if not path.is_dir():
-        raise ValueError(f"spill_folder={str(folder)!r} is no folder: make it first.")
+        raise ValueError(f"spill_folder={str(folder)!r} is not a folder: create it first.")
     for address, there in client.run(os.path.isdir, str(path)).items():
         if not there:
             raise ValueError(
-                f"The worker {address} does not see spill_folder={str(folder)!r}: name a folder "
-                "that all workers can write to, or leave it away."
+                f"The worker {address} cannot access spill_folder={str(folder)!r}: use a folder "
+                "that all workers can write to, or omit it."
             )
     return path
 
 
 def _check_workers(client: Any) -> None:
-    # import_module is in every Python, so it can be sent where this package is not
+    # import_module is in the standard library, so a worker without this package can run it
     found = client.run(import_module, "ensemblage", on_error="return")
     if not found:
         raise ValueError(
             "The Dask cluster has no workers: start some with `dask worker` and the scheduler's "
             "address."
         )
-    lacking = {at: answer for at, answer in found.items() if isinstance(answer, Exception)}
-    for address, error in lacking.items():
+    failed = {address: answer for address, answer in found.items() if isinstance(answer, Exception)}
+    for address, error in failed.items():
         raise ImportError(
             f"The worker {address} cannot import ensemblage ({error}): install the same version "
-            "there as here, and start the worker again."
+            "there, and restart the worker."
         )
 
 
 def _as_array(collection: Any, columns: Sequence[str] | None) -> tuple[list[str] | None, Any]:
-    """Give the names of the columns, where there are any, and the rows as a Dask array."""
+    """Return the names of the columns, if there are any, and the rows as a Dask array."""
     if hasattr(collection, "to_dask_array"):
         unknown = [name for name in columns or () if name not in collection.columns]
         if unknown:
@@ -450,32 +453,30 @@ def _as_array(collection: Any, columns: Sequence[str] | None) -> tuple[list[str]
         for name, kind in frame.dtypes.items():
             if getattr(kind, "kind", "O") not in NUMERIC_KINDS:
                 raise ValueError(
-                    f"Column {name!r} of the Dask dataframe holds {kind}, no numbers: encode it, "
-                    "or choose other columns, open_blocks(..., columns=[...])."
+                    f"Column {name!r} of the Dask dataframe is {kind}, expected numeric: encode "
+                    "it, or choose other columns, open_blocks(..., columns=[...])."
                 )
         return [str(name) for name in frame.columns], frame.to_dask_array(lengths=True)
     if columns is not None:
-        raise ValueError("The columns of a Dask array have no names: leave columns out.")
+        raise ValueError("The columns of a Dask array have no names: omit columns.")
     array = check_numeric(collection)
     return None, array.compute_chunk_sizes() if np.isnan(array.shape[0]) else array
 
 
 def check_numeric(array: Any) -> Any:
     if getattr(array, "ndim", 0) != 2 or array.dtype.kind not in NUMERIC_KINDS:
-        raise ValueError(
-            f"{array!r} must be a Dask array of numbers with two dimensions, or a dataframe."
-        )
+        raise ValueError(f"{array!r} must be a numeric two-dimensional Dask array, or a dataframe.")
     return array
 
 
 def lazy_on_dask(method: F) -> F:
-    """Let a method of new rows take a Dask collection lazily, chunk by chunk where they lie."""
+    """Make a prediction method lazy on Dask collections, chunk by chunk."""
 
     @functools.wraps(method)
     def wrapped(estimator: Any, X: Any) -> Any:
         if not is_dask(X):
             return method(estimator, X)
-        # one row of zeros tells whether it is fitted, and the shape and dtype of the result
+        # one row of zeros checks that it is fitted and gives the shape and dtype of the result
         plain = _without_names(estimator, X)
         array = check_numeric(X.to_dask_array() if hasattr(X, "to_dask_array") else X)
         example = method(plain, np.zeros((1, array.shape[1]), array.dtype))
@@ -497,13 +498,13 @@ def _predict_chunk(rows: Any, estimator: Any, name: str) -> Any:
 
 
 def _without_names(estimator: Any, X: Any) -> Any:
-    """Copy an estimator for chunks, which have no names; those of a frame are compared here."""
+    """Copy an estimator without feature names, for chunks; check the names of a dataframe here."""
     known = getattr(estimator, "feature_names_in_", None)
     given = list(X.columns) if hasattr(X, "columns") else None
     if known is not None and given is not None and list(known) != given:
         raise ValueError(
-            f"The columns of the Dask dataframe are {given}, and those of fit were "
-            f"{list(known)}: choose them in that order."
+            f"The columns of the Dask dataframe are {given}, but fit had {list(known)}: select "
+            "them in that order."
         )
     plain = copy.copy(estimator)
     plain.__dict__.pop("feature_names_in_", None)

@@ -1,4 +1,4 @@
-"""Rows in ``.npy`` files, with state and results beside them."""
+"""Rows in ``.npy`` files, with state and results in files."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ensemblage.blocks._blocks import BLOCK_ROWS, BlockSource, LocalBlocks
 Array = NDArray[Any]
 Doubles = NDArray[np.float64]
 LOGGER = logging.getLogger("ensemblage")
-# Kinds of NumPy's dtypes that rows may have.
+# NumPy dtype kinds accepted for rows.
 NUMERIC_KINDS = "fiub"
 
 
 def as_bytes(values: Array) -> memoryview:
-    """View a contiguous array as plain bytes."""
+    """View a contiguous array as bytes."""
     plain: Any = values.reshape(-1).view(np.uint8)
     return memoryview(plain)
 
@@ -40,29 +40,31 @@ def format_size(n_bytes: float) -> str:
 
 
 def open_spill(owner: object, folder: Path, n_bytes: int, what: str) -> Any:
-    """Open a file without a name, which ends with its owner or the process; log its size."""
+    """Open an anonymous temporary file, removed with its owner or the process; log its size."""
     try:
         free = shutil.disk_usage(folder).free
         file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  the caller's
     except OSError as error:
         raise OSError(
-            f"{what} cannot be kept in {folder} ({error.strerror}): name a folder that you may "
-            "write to, open_blocks(..., spill_folder=...)."
+            f"{what} cannot be stored in {folder} ({error.strerror}): set a writable folder, "
+            "open_blocks(..., spill_folder=...)."
         ) from error
     weakref.finalize(owner, file.close)
     if n_bytes > free:
         raise OSError(
-            f"{what} takes {format_size(n_bytes)}, and {folder} has {format_size(free)} left: make "
-            "room, or name another folder, open_blocks(..., spill_folder=...)."
+            f"{what} needs {format_size(n_bytes)}, and {folder} has {format_size(free)} free: free "
+            "disk space, or set another folder, open_blocks(..., spill_folder=...)."
         )
-    LOGGER.info("%s is kept in %s, in a temporary file of %s.", what, folder, format_size(n_bytes))
+    LOGGER.info(
+        "%s is stored in %s, in a temporary file of %s.", what, folder, format_size(n_bytes)
+    )
     return file
 
 
 class SpilledStates(MutableSequence[Array | None]):
-    """States of blocks in a temporary file, a slot for each.
+    """States of blocks in a temporary file, one slot per block.
 
-    A file is made when the first state comes, and another when states outgrow their slots.
+    The file is created with the first state, and again if a state exceeds its slot.
     """
 
     def __init__(self, n_blocks: int, folder: Path) -> None:
@@ -100,11 +102,11 @@ class SpilledStates(MutableSequence[Array | None]):
         self._stored[index] = None
 
     def insert(self, index: int, value: Any) -> None:
-        raise TypeError("A source has as many states as blocks.")
+        raise TypeError("The number of states is fixed: one per block.")
 
 
 class RowFile:
-    """A ``.npy`` file of one entry per row, whole at its place at the end or not there at all."""
+    """A ``.npy`` file with one entry per row, written atomically."""
 
     def __init__(self, path: Path, n_rows: int) -> None:
         self._path, self._n_rows = path, n_rows
@@ -112,7 +114,7 @@ class RowFile:
         self._values: Array | None = None
 
     def write(self, places: Any, values: Array) -> None:
-        """Write the values of some rows, by slice or indices."""
+        """Write values of rows, by slice or indices."""
         whole = (self._n_rows, *values.shape[1:])
         kept = self._values
         if kept is None or kept.dtype != values.dtype or kept.shape != whole:
@@ -136,31 +138,31 @@ class RowFile:
 
 
 def check_outputs(path: Path, spill_folder: Any, out: Any) -> tuple[Path, Path | None]:
-    """Check the folder of the rows' state and the file of their values, before work starts."""
+    """Validate the folder for states and the file for row values, before computing."""
     home = path if path.is_dir() else path.parent
     folder = home if spill_folder is None else Path(spill_folder)
     if not folder.is_dir():
-        raise ValueError(f"spill_folder={str(folder)!r} is no folder: make it first.")
+        raise ValueError(f"spill_folder={str(folder)!r} is not a folder: create it first.")
     if out is None:
         return folder, None
     out = Path(out)
     if out.suffix != ".npy":
         raise ValueError(f"out={str(out)!r} must be the name of a .npy file.")
     if not out.parent.is_dir():
-        raise ValueError(f"out={str(out)!r} is in no folder that exists: make it first.")
+        raise ValueError(f"The folder of out={str(out)!r} does not exist: create it first.")
     if out.resolve() == path.resolve():
-        raise ValueError(f"out={str(out)!r} is the file that the rows are in: name another one.")
+        raise ValueError(f"out={str(out)!r} is the input file: choose another name.")
     return folder, out
 
 
 def row_dtype(kinds: list[np.dtype[Any]]) -> np.dtype[Any]:
-    """Float32 if all columns are, else float64, as scikit-learn reads arrays."""
+    """Float32 if all columns are float32, else float64, as in scikit-learn."""
     narrow = all(kind == np.float32 for kind in kinds)
     return np.dtype(np.float32 if narrow else np.float64)
 
 
 class FileState(NamedTuple):
-    """Size and time of a file, which tell whether it was written to since."""
+    """Size and modification time of a file, to detect changes."""
 
     path: Path
     size: int
@@ -181,13 +183,12 @@ class FileState(NamedTuple):
             same = False
         if not same:
             raise ValueError(
-                f"{self.path} changed while a model was fitted to it: fit again when nothing "
-                "writes to the file, or to a copy of it."
+                f"{self.path} changed during fit: fit again on an unchanged file, or on a copy."
             )
 
 
 class FileBlocks(LocalBlocks):
-    """Rows in files, with their state in a temporary file; subclasses read the blocks."""
+    """Rows in files, with states in a temporary file; subclasses read the blocks."""
 
     _files: tuple[FileState, ...] = ()
     _row_file: RowFile | None = None
@@ -245,7 +246,7 @@ def _whole(block: Any) -> Any:
 
 
 class _CopiedBlocks(FileBlocks):
-    """Some rows of other blocks, in a file of their own; values go to the rows' places."""
+    """Selected rows of another source, copied to a temporary file."""
 
     def make_file(self, folder: Path, out: Path | None) -> Any:
         size = self.shape[0] * self.shape[1] * self.dtype.itemsize
@@ -262,20 +263,20 @@ class _CopiedBlocks(FileBlocks):
 def read_values(
     file: Any, offset: int, start: int, shape: tuple[int, int], dtype: np.dtype[Any]
 ) -> Array:
-    """Read rows from ``start`` on of a file that holds nothing but rows after an offset."""
+    """Read rows from ``start`` on of a file of raw rows after an offset."""
     values = np.empty(shape, dtype)
     file.seek(offset + start * shape[1] * dtype.itemsize)
     if file.readinto(as_bytes(values)) != values.nbytes:
-        raise ValueError(f"{getattr(file, 'name', 'The file')} ends within its rows.")
+        raise ValueError(f"{getattr(file, 'name', 'The file')} is truncated.")
     return values
 
 
 @set_module("ensemblage.blocks")
 class NpyBlocks(FileBlocks):
-    """Rows in a ``.npy`` file, as :func:`numpy.save` writes it; see :func:`open_blocks`.
+    """Rows in a ``.npy`` file, as written by :func:`numpy.save`; see :func:`open_blocks`.
 
-    Blocks are read, not mapped: a file that is cut short while it is read is an error then, where
-    a mapped one ends the process.
+    Blocks are read, not memory-mapped: if the file is truncated while it is read, an error is
+    raised, where a memory-mapped file would crash the process.
     """
 
     def __init__(
@@ -315,18 +316,20 @@ class NpyBlocks(FileBlocks):
 
 
 def _mapped(path: Path) -> Any:
-    """Read the header of a ``.npy`` file, and refuse one without numeric rows."""
+    """Memory-map a ``.npy`` file; raise if it has no numeric rows."""
     try:
         stored: Any = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise ValueError(
-            f"{path} is no .npy file of numbers, or it is cut short ({error}): write it again with "
+            f"{path} is not a numeric .npy file, or it is truncated ({error}): write it again with "
             "numpy.save."
         ) from error
     if not isinstance(stored, np.memmap) or stored.ndim != 2:
-        raise ValueError(f"{path} must hold one matrix, a row for each sample.")
+        raise ValueError(f"{path} must contain a two-dimensional array, one row per sample.")
     if stored.dtype.kind not in NUMERIC_KINDS:
-        raise ValueError(f"{path} holds {stored.dtype}; numbers are needed: encode the rest.")
+        raise ValueError(
+            f"{path} has dtype {stored.dtype}, expected a numeric dtype: encode it first."
+        )
     if not stored.size:
         raise ValueError(f"{path} has no rows.")
     return stored

@@ -1,4 +1,4 @@
-"""Blocks from whatever holds the rows: an array, a file, a folder, a Dask collection."""
+"""Open rows in blocks from a file, a folder or a Dask collection."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ def open_blocks(
     spill_folder: Any = None,
     out: Any = None,
 ) -> BlockSource:
-    """Open rows on disk or on a cluster for a ``fit``.
+    """Open rows on disk or on a Dask cluster for ``fit``.
 
-    ``fit`` calls it for a path or a Dask collection; call it yourself to choose columns, or where
-    to write.
+    ``fit`` calls it for a path or a Dask collection. Call it yourself to choose columns or output
+    files.
 
     Parameters
     ----------
     X : str, path-like, list of these, Dask collection or BlockSource
         A ``.npy`` file, a Parquet file, a folder or a list of Parquet files, a Dask array or
-        dataframe; a source is given back as it is.
+        dataframe. A source is returned unchanged.
     columns : list of str, default=None
-        Which columns of Parquet files or of a dataframe to read; all if not given.
+        Columns of Parquet files or of a dataframe to read; by default all.
     block_rows : int, default=8000
-        Rows per block; part of the result's last bits.
+        Rows per block. It affects the rounding of the result.
     spill_folder : str or path-like, default=None
-        Folder for the state of rows between passes. Of rows on disk it is in a temporary file,
-        beside the rows if not given. Of rows on a cluster it is in the workers' memory if not
-        given; a folder must be one that all workers can write to, and a lost worker's rows then go
-        on from the last completed pass.
+        Folder for the state of rows between passes. For rows on disk, the state is in a temporary
+        file, by default in the folder of the rows. For rows on a Dask cluster, it is by default in
+        the workers' memory; a folder must be writable by all workers, and rows of a lost worker
+        then continue from the last completed pass.
     out : str or path-like, default=None
-        A ``.npy`` file for the values that a fit gives each row on disk: memberships, or labels
-        and votes.
+        ``.npy`` file for the fitted values of each row on disk: memberships, or labels and
+        votes.
 
     Returns
     -------
@@ -69,17 +69,17 @@ def open_blocks(
     if is_dask(X):
         if out is not None:
             raise ValueError(
-                "Values of rows on a cluster stay there: leave out away, and call transform "
-                "or predict."
+                "`out` is not supported for a Dask collection: omit it, and call transform or "
+                "predict."
             )
         return DaskBlocks(X, columns, block_rows=block_rows, spill_folder=spill_folder)
     if not isinstance(X, str | os.PathLike) or Path(X).is_dir() or Path(X).suffix in SUFFIXES:
         return ParquetBlocks(X, columns, block_rows=block_rows, spill_folder=spill_folder, out=out)
     if Path(X).suffix != ".npy":
         raise ValueError(
-            f"{X} is neither a .npy nor a Parquet file ({SUFFIXES[0]}), nor a folder of these: "
-            "give one of them, or an array."
+            f"{X} is neither a .npy nor a Parquet file ({SUFFIXES[0]}), nor a folder of Parquet "
+            "files: use one of these, or an array."
         )
     if columns is not None:
-        raise ValueError(f"The columns of {X} have no names: leave columns out.")
+        raise ValueError(f"The columns of {X} have no names: omit columns.")
     return NpyBlocks(X, block_rows=block_rows, spill_folder=spill_folder, out=out)

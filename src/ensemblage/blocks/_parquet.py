@@ -16,8 +16,9 @@ from ensemblage.blocks._files import FileBlocks, FileState, check_outputs, row_d
 Array = NDArray[Any]
 
 
+# File name extensions of Parquet files.
 SUFFIXES = (".parquet", ".pq")
-# Bytes that are read of a column at once, however large a row group is.
+# Bytes of a column read at once.
 READ_AHEAD = 2**20
 
 
@@ -29,10 +30,9 @@ def _arrow(module: str) -> Any:
 class ParquetBlocks(FileBlocks):
     """Rows in Parquet files, in the order of the files and of their row groups.
 
-    Rows are cut anew to blocks of equal size, whatever the row groups, so a fit has the same bits
-    as with the same rows in memory. At most a part of a row group is in memory. Files of a folder
-    are taken in the order of their names, those in folders within as well; see
-    :func:`open_blocks` for the parameters.
+    Blocks have equal size, independent of the row groups, so a fit is bit-identical to that of the
+    same rows in memory. At most a part of a row group is in memory. Files of a folder and its
+    subfolders are read in the order of their names; see :func:`open_blocks` for the parameters.
     """
 
     def __init__(
@@ -96,17 +96,17 @@ class ParquetBlocks(FileBlocks):
 
 
 def open_parquet(path: Path) -> Any:
-    """Open a file to read a part of a row group at a time."""
+    """Open a file for reading parts of row groups."""
     return _arrow("pyarrow.parquet").ParquetFile(path, buffer_size=READ_AHEAD, pre_buffer=False)
 
 
 def parquet_columns(path: Any) -> list[str]:
-    """Names of the columns of the first of some files."""
+    """Names of the columns of the first file."""
     return list(_read_footer(_find_files(path)[0])[1].names)
 
 
 def copy_rows(batch: Any, rows: Array) -> None:
-    """Copy the columns of a batch to those of rows; missing values become NaN."""
+    """Copy the columns of a batch into ``rows``; missing values become NaN."""
     types = _arrow("pyarrow.types")
     for j, column in enumerate(batch.columns):
         plain = types.is_floating(column.type) or types.is_integer(column.type)
@@ -115,7 +115,7 @@ def copy_rows(batch: Any, rows: Array) -> None:
 
 
 def _find_files(path: Any) -> list[Path]:
-    """Give the files in order; those of a folder by name."""
+    """List the files in order; those of a folder by name."""
     if isinstance(path, Sequence) and not isinstance(path, str):
         return [file for each in path for file in _find_files(each)]
     folder = Path(path)
@@ -135,7 +135,7 @@ def _read_footer(path: Path) -> tuple[int, Any]:
             return file.metadata.num_rows, file.schema_arrow
     except (arrow.ArrowException, OSError) as error:
         raise ValueError(
-            f"{path} is no Parquet file, or it is damaged: write or copy it again."
+            f"{path} is not a Parquet file, or it is damaged: write or copy it again."
         ) from error
 
 
@@ -152,15 +152,15 @@ def _choose_columns(path: Path, schema: Any, columns: Sequence[str] | None) -> l
 
 
 def _column_dtypes(path: Path, schema: Any, names: list[str], first: Path) -> list[np.dtype[Any]]:
-    """Types of the columns as NumPy has them; a column that is not numeric is refused."""
+    """NumPy dtypes of the columns; raises on a column that is not numeric."""
     types = _arrow("pyarrow.types")
     dtypes = []
     for name in names:
         index = schema.get_field_index(name)
         if index < 0:
             raise ValueError(
-                f"{path} has no column {name!r}, which {first} has: give files of the same "
-                "columns, or choose those that all have, open_blocks(..., columns=[...])."
+                f"{path} has no column {name!r}, which {first} has: use files with the same "
+                "columns, or choose common ones, open_blocks(..., columns=[...])."
             )
         kind = schema.field(index).type
         if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
@@ -169,7 +169,7 @@ def _column_dtypes(path: Path, schema: Any, names: list[str], first: Path) -> li
             dtypes.append(np.dtype(np.float64))
         else:
             raise ValueError(
-                f"Column {name!r} of {path} holds {kind}, no numbers: encode it, or leave it "
-                "out: open_blocks(..., columns=[...]), or --drop on the command line."
+                f"Column {name!r} of {path} is {kind}, expected numeric: encode it, or exclude "
+                "it: open_blocks(..., columns=[...]), or --drop on the command line."
             )
     return dtypes

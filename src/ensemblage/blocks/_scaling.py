@@ -1,4 +1,4 @@
-"""Ranges of columns, a check of their values, and standardised blocks."""
+"""Column ranges, validation of values, and standardised blocks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Doubles = NDArray[np.float64]
 
 
 class ColumnRange(NamedTuple):
-    """Minimum and maximum of each column; row, column and value of the first that is not finite."""
+    """Minimum and maximum of each column; row, column and value of the first non-finite one."""
 
     lowest: Array
     highest: Array
@@ -31,14 +31,14 @@ class ColumnRange(NamedTuple):
 
 
 def column_range(source: BlockSource) -> ColumnRange:
-    """Read all rows once; a value that is not finite is refused by its file, row and column."""
+    """Range of all rows; raises on a non-finite value, with its file, row and column."""
     found = source.reduce(_block_range, combine=_union)
     if found.bad is not None:
         row, column, value = found.bad
         name = column if source.feature_names is None else repr(source.feature_names[column])
         raise ValueError(
-            f"Column {name} is {value} in {source.describe_row(row)}, counted from 0: fill it in, "
-            "or leave the row out."
+            f"Column {name} is {value} in {source.describe_row(row)} (counted from 0): impute it, "
+            "or remove the row."
         )
     return found
 
@@ -52,7 +52,7 @@ def _block_range(block: Block) -> ColumnRange:
 
 
 def _by_column(extreme: np.ufunc, rows: Array) -> Array:
-    """Reduce each column; eight rows at a time where there are so many: short rows are slow."""
+    """Reduce each column, eight rows at a time, as short rows are slow."""
     whole = len(rows) - len(rows) % 8
     if whole:
         eights: Array = extreme.reduce(rows[:whole].reshape(-1, 8 * rows.shape[1]), axis=0)
@@ -68,10 +68,10 @@ def _union(left: ColumnRange, right: ColumnRange) -> ColumnRange:
 
 
 def note_columns(estimator: Any, source: BlockSource, min_rows: int = 1) -> None:
-    """Set number and names of the columns that an estimator sees, as scikit-learn does."""
+    """Set ``n_features_in_`` and ``feature_names_in_`` of an estimator."""
     if source.shape[0] < min_rows:
         raise ValueError(
-            f"At least {min_rows} rows are needed; there is {source.describe_row(0)} alone."
+            f"At least {min_rows} rows are needed; there is only {source.describe_row(0)}."
         )
     validate_data(estimator, source.placeholder, skip_check_array=True)
     if source.feature_names is not None:
@@ -85,17 +85,17 @@ class Scaling(NamedTuple):
     std: Doubles
 
     def apply(self, rows: Any) -> Any:
-        """Scale rows, in their own dtype."""
+        """Standardise rows, in their own dtype."""
         return (rows - self.mean.astype(rows.dtype)) / self.std.astype(rows.dtype)
 
     def undo(self, rows: Array) -> Doubles:
-        """Give the rows in their own units."""
+        """Transform rows back to their original units."""
         units: Doubles = rows * self.std + self.mean
         return units
 
 
 class ScaledBlocks(FileBlocks):
-    """Rows in files, scaled as they are read."""
+    """Rows in files, standardised as they are read."""
 
     def __init__(self, source: FileBlocks, scaling: Scaling) -> None:
         super().__init__(source.shape, source.dtype, None, source.block_rows, source.feature_names)
@@ -111,9 +111,9 @@ class ScaledBlocks(FileBlocks):
 
 
 def standardised(source: FileBlocks | ParquetParts) -> tuple[BlockSource, Scaling]:
-    """Scale rows by mean and standard deviation; a constant column stays so.
+    """Standardise rows by mean and standard deviation; constant columns are only centred.
 
-    A missing value is refused by its file, row and column.
+    Raises on a missing value, with its file, row and column.
     """
     column_range(source)
     n_rows = source.shape[0]

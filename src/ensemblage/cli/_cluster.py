@@ -1,4 +1,4 @@
-"""The command ``ensemblage cluster``."""
+"""The ``ensemblage cluster`` command."""
 
 # ruff: noqa: PLC0415  scikit-learn is imported inside the command, so that --help answers at once
 
@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
 CLUSTER_NAMES = "inner, inner-paper, average, mcla, hbgf, cspa, hgpa"
-MOST_COLUMNS = 60
+# Most columns shown in the terminal.
+MAX_COLUMNS = 60
 SCORES = {
-    "nmi": "agreement (normalised mutual information, 1 is best)",
-    "purity": "agreement (share of rows in their cluster's most frequent class)",
+    "nmi": "Normalised mutual information (NMI)",
+    "purity": "Purity",
 }
 
 
@@ -51,7 +52,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         int | None,
         typer.Option(
             "--clusters", "-k", min=1, metavar="K",
-            help="Number of clusters; if left out, the one at which clusterings are steadiest.",
+            help="Number of clusters; by default chosen by stability against a null reference.",
         ),
     ] = None,
     method: Annotated[
@@ -61,12 +62,12 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         str | None,
         typer.Option(
             "--target", "-t", metavar="COLUMN",
-            help="A column to leave out and to compare the clusters with.",
+            help="Column to exclude and to compare the clusters with (NMI, purity).",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE.csv", help="Where to write a label per row."),
+        typer.Option("--output", "-o", metavar="FILE.csv", help="CSV file for the cluster labels."),
     ] = None,
     report: options.Report = None,
     drop: options.Drop = None,
@@ -77,7 +78,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:  # fmt: skip
-    """Put rows into clusters by Inner K-means or a consensus, and show their prototypes."""
+    """Cluster rows by Inner K-means or consensus clustering, and show the prototypes."""
     del debug
     check_data(data)
 
@@ -116,30 +117,33 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     for text in notes:
         note(text)
     if table is None and target is not None:
-        note(f"The column {target!r} is left out, and not compared with: that takes memory.")
+        note(
+            f"Column {target!r} is excluded. NMI and purity are not computed: they need all "
+            "rows in memory."
+        )
 
 
 def _check_blocks(data: str, wrong: set[str]) -> None:
-    """Refuse what takes all rows in memory."""
+    """Raise on options that need all rows in memory."""
     from ensemblage.datasets import is_parquet
 
     if not is_parquet(data):
         raise ValueError(
-            f"{data} is no Parquet file, which is what workers of a cluster read: save it as one, "
-            "or leave --scheduler out."
+            f"{data} is not a Parquet file, and Dask workers read only Parquet: convert it, or "
+            "omit --scheduler."
         )
     if "--clusters" in wrong:
         raise ValueError(
-            f"{data} is read in blocks, and the number of clusters is chosen on rows in memory: "
-            "give it, --clusters K."
+            f"{data} is read in blocks, and choosing the number of clusters needs all rows in "
+            "memory: set --clusters K."
         )
     if wrong:
-        raise ValueError(f"{data} is read in blocks: leave {' and '.join(sorted(wrong))} out.")
+        raise ValueError(f"{data} is read in blocks: omit {' and '.join(sorted(wrong))}.")
 
 
 @contextmanager
 def _label_file(output: Path | None) -> Iterator[Any]:
-    """Open a CSV file for labels as they come, block by block; None if there is to be none."""
+    """Open a CSV file to write labels block by block; None without ``output``."""
     if output is None:
         yield None
         return
@@ -177,11 +181,11 @@ def _write_report(
     from ensemblage.studies import CLUSTER_METHODS
 
     kinds = dict(zip(table.names, table.kinds, strict=True))
-    numbers = {name: table.column(name) for name in found.columns if kinds[name] == "numeric"}
+    numeric = {name: table.column(name) for name in found.columns if kinds[name] == "numeric"}
     name = "" if document.data is None else document.data.name
     label = CLUSTER_METHODS[found.method]
     write_page(
-        report, clustering_page(document, name=name, label=label, columns=numbers, notes=notes)
+        report, clustering_page(document, name=name, label=label, columns=numeric, notes=notes)
     )
 
 
@@ -210,10 +214,10 @@ def _document(
 def _show(found: Clustering) -> None:
     from ensemblage.studies import CLUSTER_METHODS
 
-    columns, shown = found.columns, found.columns[:MOST_COLUMNS]
+    columns, shown = found.columns, found.columns[:MAX_COLUMNS]
     say(
-        f"{CLUSTER_METHODS[found.method]}: {found.n_rows} rows in {len(found.prototypes)} clusters "
-        f"by {len(columns)} columns"
+        f"{CLUSTER_METHODS[found.method]}: {found.n_rows} rows, {len(columns)} columns, "
+        f"{len(found.prototypes)} clusters"
     )
     if found.reason is not None:
         say(found.reason)
@@ -225,11 +229,11 @@ def _show(found: Clustering) -> None:
         ],
     )
     if len(columns) > len(shown):
-        say(f"{len(columns) - len(shown)} more columns; --json shows all.")
+        say(f"{len(columns) - len(shown)} more columns; use --json for all.")
     if found.mean_agreement is not None:
-        say(f"Views agree with a row's cluster in {found.mean_agreement:.0%} of votes on average.")
+        say(f"Mean agreement of the views on a row's cluster: {found.mean_agreement:.0%}")
     for name, score in found.scores.items():
-        say(f"{SCORES.get(name, name)} with the target: {score:.4f}")
+        say(f"{SCORES.get(name, name)} against the target: {score:.4f}")
 
 
 def _field(value: float | str | None) -> str:

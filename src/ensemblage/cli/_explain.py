@@ -95,7 +95,10 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     if report is not None:
         from ensemblage.report import explanation_page
 
-        write_page(report, explanation_page(explained, name=model.name, details=saved.details))
+        page = explanation_page(
+            explained, name=model.name, target=saved.target, details=saved.details
+        )
+        write_page(report, page)
 
 
 def _sort_outputs(output: Path | None, report: Path | None) -> tuple[Path | None, Path | None]:

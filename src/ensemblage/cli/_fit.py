@@ -133,7 +133,7 @@ def _check_blocks(data: str, target: str | None, asked: dict[str, Any]) -> None:
         )
     if target is None:
         raise TargetNotGivenError(
-            f"Name the column to predict by `target`. The columns are: "
+            f"Set `target` to the column to predict. The columns are: "
             f"{listing(parquet_columns(data))}."
         )
 

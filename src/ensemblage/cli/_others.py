@@ -106,7 +106,7 @@ def datasets_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     rows = [
         [
             info.name, _count(info.n_rows), _count(info.n_features),
-            "yes" if info.at_hand else "no", info.origin,
+            "yes" if info.available else "no", info.origin,
         ]
         for info in known
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""One clustering out of many."""
+"""Consensus clustering and cluster stability."""
 
 import lazy_loader
 

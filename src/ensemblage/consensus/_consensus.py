@@ -1,4 +1,4 @@
-"""Consensus clustering: partitions in, one partition out, by five algorithms."""
+"""Consensus clustering: combine partitions into one, by five algorithms."""
 
 from __future__ import annotations
 
@@ -50,64 +50,67 @@ from ensemblage.consensus._stability import stability_curve
 
 Codes = NDArray[np.int32]
 
-# Bytes per pair of rows, in condensed distances and in a graph of co-association.
+# Bytes per pair of rows in condensed distances.
 LINKAGE_BYTES = 16
+# Bytes per pair of rows in a co-association graph.
 GRAPH_BYTES = 40
-# Before partitions are known: one over the smallest share of the pairs that meet.
-MAX_CLUSTERS_MET = 64
-# Parts at most so much larger than the mean, relatively; METIS's own default.
+# Before the partitions are known, at least 1 / 64 of the pairs are assumed to share a cluster.
+MAX_CLUSTERS_ASSUMED = 64
+# Largest relative excess of a part's size over the mean; the default of METIS.
 METIS_BALANCE = 0.03
+# The same for Mt-KaHyPar.
 HYPERGRAPH_BALANCE = 0.05
-# Of more rows, a sample of as many is cut.
+# With more rows, HBGF partitions a random sample of this size.
 GRAPH_ROWS = 20_000
+# With more rows, HGPA partitions a random sample of this size.
 HYPERGRAPH_ROWS = 2_000
 HYPERGRAPH_SETTINGS = Path(__file__).with_name("hypergraph_cuts.ini")
 
 CONSENSUS_DOCS = """
 n_clusters : int, default=None
-    Number of clusters. If None and no clusterers are given, the number that
-    :func:`stability_curve` finds in the data; else the number of clusters, of at least a fiftieth
-    of the rows, with the longest lifetime in average linkage of the partitions.
+    Number of clusters. If None and no clusterers are given, :func:`stability_curve` chooses it;
+    otherwise it is the number of clusters with the longest lifetime in average linkage of the
+    partitions, counting clusters of at least 2 % of the rows.
 clusterers : clusterer or sequence of clusterers, default=None
-    What ``fit`` asks for partitions. One clusterer is cloned ``n_partitions`` times with
-    seeds of their own; in a sequence, fitted ones predict and others are cloned and
-    fitted. By default K-means from random rows.
+    Base clusterers. A single clusterer is cloned ``n_partitions`` times with different seeds. In
+    a sequence, fitted clusterers predict, and the others are cloned and fitted. By default
+    K-means with random initialisation.
 n_partitions : int, default=20
-    How often a single clusterer is cloned.
+    Number of clones of a single clusterer.
 balance : float, default=None
-    How much larger than the mean a part may be, relatively, such as 0.05. If None, clusters
-    may be of any size.
+    Largest relative excess of a cluster's size over the mean, such as 0.05. If None, clusters
+    may have any size.
 n_cuts : int, default=3
-    Cuts with seeds of their own, of which the one that shares most information with the
-    partitions is kept.
+    Number of cuts with different seeds; the one with the highest mean NMI with the partitions
+    is kept.
 memory_limit : float, default=4e9
-    Bytes that pairs of rows may take; more raises before they are formed.
+    Most bytes for pairs of rows; if more are needed, ``MemoryError`` is raised before allocation.
 n_jobs : int, default=None
-    Clusterers fitted at once, as in joblib.
+    Number of clusterers fitted in parallel, as in joblib.
 random_state : int, RandomState instance or None, default=None
-    Determines the clones' seeds and the partitioner's.
+    Determines the seeds of the clones and of the graph partitioner.
 labels_ : ndarray of shape (n_samples,)
-    The consensus; -1 for a row that no partition sampled.
+    Consensus labels; -1 for a row that no partition sampled.
 n_clusters_ : int
     Number of clusters found.
 partitions_ : ndarray of shape (n_partitions, n_samples)
-    What was combined, clusters numbered from 0.
+    The combined partitions, with clusters numbered from 0.
 n_features_in_ : int
     Number of features seen in ``fit``; not set by ``fit_partitions``.
 feature_names_in_ : ndarray of shape (n_features_in_,)
-    Names of the features, if ``fit`` saw strings.
+    Names of the features, if all feature names are strings.
 """
 
 
 def _rescale_extreme(X: NDArray[Any]) -> NDArray[Any]:
-    """Scale values whose squares vanish or overflow by a power of two: K-means stays the same."""
+    """Scale values whose squares under- or overflow by a power of two; K-means is invariant."""
     exponent = int(np.frexp(np.abs(X).max())[1])
     usual = np.finfo(X.dtype).maxexp // 4
     return X if abs(exponent) < usual else np.ldexp(X, -exponent)
 
 
 class BaseConsensus(ClusterMixin, DocLinkMixin, BaseEstimator, ABC):
-    """Make or take partitions, and combine them by ``_consensus``."""
+    """Base class: compute or accept partitions, and combine them by ``_consensus``."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as scikit-learn declares it
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
@@ -134,7 +137,7 @@ class BaseConsensus(ClusterMixin, DocLinkMixin, BaseEstimator, ABC):
 
     @guarded_fit
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows many times, then combine.
+        """Fit the base clusterers and combine their partitions.
 
         Parameters
         ----------
@@ -165,12 +168,12 @@ class BaseConsensus(ClusterMixin, DocLinkMixin, BaseEstimator, ABC):
         if partitions.shape[1] != len(X):
             raise ValueError(
                 f"A fitted clusterer has labels of {partitions.shape[1]} rows, X has {len(X)}. "
-                "One that cannot predict must have been fitted on the same X."
+                "A clusterer without `predict` must have been fitted on the same X."
             )
         return self._combine(partitions, wanted, seed)
 
     def fit_partitions(self, partitions: Any) -> Self:
-        """Combine label arrays.
+        """Combine partitions given as label arrays.
 
         Parameters
         ----------
@@ -190,18 +193,18 @@ class BaseConsensus(ClusterMixin, DocLinkMixin, BaseEstimator, ABC):
         return self._combine(partitions, self.n_clusters, draw_seeds(self.random_state, 2)[1])
 
     def _check_n_rows(self, n_rows: int) -> None:
-        """Refuse too many clusters, or rows, before any clusterer is fitted."""
+        """Raise on too many clusters, or rows, before any clusterer is fitted."""
         if self.n_clusters is not None and self.n_clusters > n_rows:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the n_samples={n_rows} given. "
-                "Ask for fewer clusters, or give more rows."
+                "Use fewer clusters or more rows."
             )
 
     def _combine(self, partitions: Codes, wanted: int | None, seed: int) -> Self:
         seen = (partitions != NOT_SAMPLED).any(axis=0)
         sampled = partitions[:, seen]
         labels = np.full(len(seen), NOT_SAMPLED, np.int32)
-        # never more than the rows that were sampled
+        # at most the number of rows that were sampled
         wanted = min(wanted or count_clusters(sampled, seed), sampled.shape[1])
         found = self._consensus(sampled, wanted, seed)
         labels[seen] = np.unique(found, return_inverse=True)[1]
@@ -220,39 +223,42 @@ class BaseConsensus(ClusterMixin, DocLinkMixin, BaseEstimator, ABC):
             self,
             {"n_clusters_": "count", "partitions_": partitions, "labels_": "integer (rows) -1.."},
         )
-        expect(int(self.labels_.max()) + 1 == self.n_clusters_, "n_clusters_ is another number")
+        expect(
+            int(self.labels_.max()) + 1 == self.n_clusters_,
+            "n_clusters_ differs from the number of labels",
+        )
 
 
 @set_module("ensemblage.consensus")
 @with_shared(CONSENSUS_DOCS)
 class EvidenceAccumulation(BaseConsensus):
-    r"""Hierarchical clustering of rows by how often they share a cluster.
+    r"""Evidence accumulation: hierarchical clustering of the co-association matrix.
 
     Parameters
     ----------
     {n_clusters}
     linkage : {"average", "single", "complete"}, default="average"
-        How far apart two groups of rows are: by the mean, the nearest or the farthest pair.
+        Linkage criterion: mean, smallest or largest distance between rows of two groups.
     {clusterers, n_partitions, memory_limit, n_jobs}
     random_state : int, RandomState instance or None, default=None
-        Determines the clones' seeds.
+        Determines the seeds of the clones.
 
     Attributes
     ----------
     {labels_, n_clusters_}
     linkage_matrix_ : ndarray of shape (n_sampled - 1, 4)
-        The dendrogram, as SciPy writes it, of the rows that a partition sampled.
+        Dendrogram in SciPy's format, of the rows sampled by at least one partition.
     {partitions_, n_features_in_, feature_names_in_}
 
     See Also
     --------
-    MCLA : Memory grows with the number of rows only.
+    MCLA : Memory linear in the number of rows.
 
     Notes
     -----
-    The distance of two rows is one minus the share of the partitions, among those that
-    sampled both, that put them in one cluster. Many of these distances are equal, so the tree
-    is cut by the order of its merges, not at a height.
+    The distance of two rows is one minus the fraction of the partitions that put them in one
+    cluster, among those that sampled both. Many distances are tied, so the dendrogram is cut by
+    the order of its merges, not at a height.
 
     References
     ----------
@@ -316,11 +322,11 @@ class EvidenceAccumulation(BaseConsensus):
 def cut_graph(
     graph: sparse.csr_array, n_parts: int, seed: int, method: str, balance: float = METIS_BALANCE
 ) -> NDArray[Any]:
-    """Cut a graph into parts of about equal size, with little weight across.
+    """Partition a graph by METIS into parts of about equal size with minimum edge cut.
 
-    It is symmetric, with whole positive weights and nothing on the diagonal; ``method`` is for
-    the message if METIS is missing. No part is larger than the mean by more than
-    ``balance``, relatively.
+    The graph is symmetric, with positive integer weights and an empty diagonal; ``method`` is named
+    in the error if METIS is not installed. No part exceeds the mean size by more than the fraction
+    ``balance``.
     """
     pymetis = require("pymetis", method, extra="consensus")
     if n_parts == 1:
@@ -336,7 +342,7 @@ def cut_graph(
 
 
 class BaseCut(BaseConsensus):
-    """Cut a graph several times into parts, of about equal size or of any."""
+    """Base class: partition a graph several times, with or without balanced sizes."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as scikit-learn declares it
         **BaseConsensus._parameter_constraints,  # noqa: SLF001
@@ -373,10 +379,10 @@ class BaseCut(BaseConsensus):
 @set_module("ensemblage.consensus")
 @with_shared(CONSENSUS_DOCS)
 class CSPA(BaseCut):
-    r"""Cluster-based similarity partitioning: cut the graph of co-association.
+    r"""Cluster-based similarity partitioning: partition the co-association graph.
 
-    Rows are vertices; the weight between two is the share of the partitions that put them in
-    one cluster. METIS cuts this graph.
+    Rows are vertices; the weight of an edge is the fraction of the partitions that put both rows
+    in one cluster. METIS partitions this graph.
 
     Parameters
     ----------
@@ -388,19 +394,19 @@ class CSPA(BaseCut):
 
     See Also
     --------
-    MCLA : Memory grows with the number of rows only.
-    HBGF : Memory grows with the number of rows only.
+    MCLA : Memory linear in the number of rows.
+    HBGF : Memory linear in the number of rows.
 
     Notes
     -----
     The similarity is :math:`(H H^\top)_{ij}` over the number of partitions that sampled both
-    rows, with :math:`H` the rows-by-clusters indicators. The diagonal is left out: a vertex's
-    edge to itself does not matter for a cut.
+    rows, with :math:`H` the rows-by-clusters indicator matrix. The diagonal is omitted, as
+    self-loops do not affect a cut.
 
-    METIS cuts parts of about equal size. Without ``balance``, it cuts four times as many pieces
-    as clusters are wanted; each row goes to the piece whose clusters are most like its own, the
-    most similar pieces are merged, and the rows move once more. Of ``n_cuts`` such results the
-    one that shares most information with the partitions is kept.
+    METIS produces parts of about equal size. Without ``balance``, it produces four times
+    ``n_clusters`` parts; each row is reassigned to the part with the most similar cluster profile,
+    the most similar parts are merged, and the rows are reassigned once more. Of ``n_cuts`` such
+    results, the one with the highest mean NMI with the partitions is kept.
 
     References
     ----------
@@ -445,8 +451,8 @@ class CSPA(BaseCut):
 
     def _check_n_rows(self, n_rows: int) -> None:
         super()._check_n_rows(n_rows)
-        # the partitions are not known yet; clusters as many as these would make few pairs
-        n_bytes = GRAPH_BYTES * float(n_rows) ** 2 / MAX_CLUSTERS_MET
+        # the partitions are not known yet: a lower bound on the pairs that share a cluster
+        n_bytes = GRAPH_BYTES * float(n_rows) ** 2 / MAX_CLUSTERS_ASSUMED
         check_memory(n_bytes, self.memory_limit, n_rows, "CSPA")
 
     def _consensus(self, partitions: Codes, n_clusters: int, seed: int) -> NDArray[Any]:
@@ -469,11 +475,11 @@ class CSPA(BaseCut):
 @set_module("ensemblage.consensus")
 @with_shared(CONSENSUS_DOCS)
 class HBGF(BaseCut):
-    r"""Hybrid bipartite graph formulation: cut rows and clusters together.
+    r"""Hybrid bipartite graph formulation: partition rows and clusters together.
 
     Rows and clusters of all partitions are vertices, with an edge from each row to each
-    cluster that it is in. METIS cuts this graph; rows and clusters of one part belong
-    together. No pair of rows is ever formed.
+    cluster that it is in. METIS partitions this graph into parts of rows and clusters. Memory
+    does not grow with the pairs of rows.
 
     Parameters
     ----------
@@ -485,14 +491,14 @@ class HBGF(BaseCut):
 
     See Also
     --------
-    MCLA : Cuts a graph of clusters alone; faster still.
+    MCLA : Partitions a graph of clusters only; faster.
 
     Notes
     -----
     The graph is :math:`\begin{pmatrix} 0 & H \\ H^\top & 0 \end{pmatrix}` with :math:`H` the
-    rows-by-clusters indicators. Rows and clusters alike weigh one where METIS balances parts;
-    without ``balance`` see :class:`CSPA`. Of more than 20,000 rows, a sample
-    of as many is cut, and every row goes to the part whose rows' clusters are most like its own.
+    rows-by-clusters indicator matrix. All vertices have weight one where METIS balances parts;
+    without ``balance`` see :class:`CSPA`. With more than 20,000 rows, a random sample of that size
+    is partitioned, and each row is assigned to the part with the most similar cluster profile.
 
     References
     ----------
@@ -513,18 +519,18 @@ class HBGF(BaseCut):
         blocks: Any = [[None, members], [members.T, None]]
         graph = sparse.csr_array(sparse.block_array(blocks))
 
-        def cut(n_wanted: int, cut_seed: int) -> NDArray[Any]:
+        def cut(n_parts: int, cut_seed: int) -> NDArray[Any]:
             balance = self.balance or METIS_BALANCE
-            return cut_graph(graph, n_wanted, cut_seed, "HBGF", balance)[: sampled.shape[1]]
+            return cut_graph(graph, n_parts, cut_seed, "HBGF", balance)[: sampled.shape[1]]
 
         parts = self._best_cut(cut, sampled, n_clusters, seed)
         return assign_to_parts(partitions, sampled, parts)
 
 
 def cluster_overlap(partitions: Codes) -> sparse.csr_array:
-    """Jaccard overlap of the clusters of all partitions, in thousandths.
+    """Jaccard index of the clusters of all partitions, in thousandths.
 
-    Of shape (n_all_clusters, n_all_clusters), with nothing on the diagonal.
+    Of shape (n_all_clusters, n_all_clusters), with an empty diagonal.
     """
     members = indicators(partitions)
     shared = (members.T @ members).toarray().astype(np.float64)
@@ -534,28 +540,29 @@ def cluster_overlap(partitions: Codes) -> sparse.csr_array:
     return sparse.csr_array(overlap)
 
 
-def choose_group(partitions: Codes, group: NDArray[Any]) -> NDArray[Any]:
-    """Let each row choose the group of clusters that it is most often in."""
+def assign_to_meta_clusters(partitions: Codes, group: NDArray[Any]) -> NDArray[Any]:
+    """Assign each row to the meta-cluster (group of clusters) with the highest association."""
     share = 1.0 / np.maximum(np.bincount(group), 1)
     association = np.zeros((len(share), partitions.shape[1]))
     columns = np.arange(partitions.shape[1])
     start = 0
     for labels in partitions:
-        n_sets = int(labels.max()) + 1
+        n_clusters = int(labels.max()) + 1
         seen = labels != NOT_SAMPLED
-        chosen = group[start : start + n_sets][labels[seen]]
+        chosen = group[start : start + n_clusters][labels[seen]]
         association[chosen, columns[seen]] += share[chosen]
-        start += n_sets
+        start += n_clusters
     return np.asarray(association.argmax(axis=0))
 
 
 @set_module("ensemblage.consensus")
 @with_shared(CONSENSUS_DOCS)
 class MCLA(BaseConsensus):
-    r"""Meta-clustering: group the clusters of all partitions, then let rows choose a group.
+    r"""Meta-clustering: cluster the clusters of all partitions, then assign rows to meta-clusters.
 
-    Clusters are vertices of a graph whose weights say how much two clusters overlap. METIS
-    cuts it into ``n_clusters`` groups; a row goes to the group that it is most often in.
+    Clusters are vertices of a graph, with their Jaccard index as edge weights. METIS partitions
+    it into ``n_clusters`` meta-clusters; a row is assigned to the one with the highest
+    association.
 
     Parameters
     ----------
@@ -565,18 +572,18 @@ class MCLA(BaseConsensus):
     ----------
     {labels_}
     n_clusters_ : int
-        Number of clusters found; a group that no row chooses leaves fewer than asked for.
+        Number of clusters found; less than ``n_clusters`` if a meta-cluster gets no row.
     {partitions_, n_features_in_, feature_names_in_}
 
     See Also
     --------
-    HBGF : Cuts a graph of rows and clusters.
+    HBGF : Partitions a graph of rows and clusters.
 
     Notes
     -----
-    Clusters a and b overlap by :math:`|a \cap b| / |a \cup b|`. A row's association with a
-    group is the share of the group's clusters that hold the row; of equal groups it takes the
-    one with the lower index.
+    The Jaccard index of clusters a and b is :math:`|a \cap b| / |a \cup b|`. A row's association
+    with a meta-cluster is the fraction of its clusters that contain the row; ties go to the lower
+    index.
 
     References
     ----------
@@ -594,20 +601,24 @@ class MCLA(BaseConsensus):
     def _consensus(self, partitions: Codes, n_clusters: int, seed: int) -> NDArray[Any]:
         overlap = cluster_overlap(partitions)
         group = cut_graph(overlap, min(n_clusters, overlap.shape[0]), seed, "MCLA")
-        return choose_group(partitions, group)
+        return assign_to_meta_clusters(partitions, group)
 
 
 @cache
 def _partitioner() -> tuple[Any, Any]:
-    # Mt-KaHyPar may be started once per process; one thread gives the same cut everywhere
+    # Mt-KaHyPar can be initialised once per process; one thread makes its cuts deterministic
     mtkahypar = require("mtkahypar", "HGPA", extra="consensus")
     return mtkahypar, mtkahypar.initialize(1)
 
 
 def cut_hypergraph(
-    sets: list[list[int]], n_rows: int, n_parts: int, seed: int, balance: float = HYPERGRAPH_BALANCE
+    edges: list[list[int]],
+    n_rows: int,
+    n_parts: int,
+    seed: int,
+    balance: float = HYPERGRAPH_BALANCE,
 ) -> NDArray[Any]:
-    """Cut rows into parts of about equal size that split few of the sets of rows."""
+    """Partition rows into parts of about equal size that cut few hyperedges (lists of rows)."""
     mtkahypar, start = _partitioner()
     if n_parts == 1:
         return np.zeros(n_rows, np.int32)
@@ -615,8 +626,8 @@ def cut_hypergraph(
     context = start.context_from_file(str(HYPERGRAPH_SETTINGS))
     context.set_partitioning_parameters(n_parts, balance, mtkahypar.Objective.KM1)
     context.logging = False
-    joined = [part for part in sets if len(part) > 1]  # a set of one row cannot be split
-    graph = start.create_hypergraph(context, n_rows, len(joined), joined)
+    kept = [edge for edge in edges if len(edge) > 1]  # an edge of one row cannot be cut
+    graph = start.create_hypergraph(context, n_rows, len(kept), kept)
     return np.asarray(graph.partition(context).get_partition())
 
 
@@ -625,8 +636,8 @@ def cut_hypergraph(
 class HGPA(BaseCut):
     r"""Hypergraph partitioning: cut as few clusters as possible.
 
-    Rows are vertices and each cluster of each partition is a hyperedge. Mt-KaHyPar cuts the
-    rows into parts that split few hyperedges.
+    Rows are vertices and each cluster of each partition is a hyperedge. Mt-KaHyPar
+    partitions the rows so that few hyperedges are cut.
 
     Parameters
     ----------
@@ -638,16 +649,15 @@ class HGPA(BaseCut):
 
     See Also
     --------
-    HBGF : The same vertices and clusters as an ordinary graph, usually with a better result.
+    HBGF : The same rows and clusters as a bipartite graph; usually more accurate.
 
     Notes
     -----
     Minimises :math:`\sum_c (\lambda_c - 1)`, where :math:`\lambda_c` is the number of parts
-    that hold rows of cluster c, with parts of about equal size; without ``balance`` see
-    :class:`CSPA`. One row out of place splits a cluster as much as half
-    of its rows do, so noisy partitions suit the other methods better. Of more than 2,000 rows, a
-    sample of as many is cut, and every row goes to the part whose rows' clusters are most like
-    its own.
+    that contain rows of cluster c, with parts of about equal size; without ``balance`` see
+    :class:`CSPA`. One misassigned row cuts a cluster as much as half of its rows do, so other
+    methods suit noisy partitions better. With more than 2,000 rows, a random sample of that size
+    is partitioned, and each row is assigned to the part with the most similar cluster profile.
 
     References
     ----------
@@ -665,11 +675,11 @@ class HGPA(BaseCut):
     def _consensus(self, partitions: Codes, n_clusters: int, seed: int) -> NDArray[Any]:
         sampled = sample_rows(partitions, HYPERGRAPH_ROWS, seed)
         members = sparse.csc_array(indicators(sampled))
-        sets = [part.tolist() for part in np.split(members.indices, members.indptr[1:-1])]
+        edges = [part.tolist() for part in np.split(members.indices, members.indptr[1:-1])]
         balance = HYPERGRAPH_BALANCE if self.balance is None else self.balance
 
-        def cut(n_wanted: int, cut_seed: int) -> NDArray[Any]:
-            return cut_hypergraph(sets, sampled.shape[1], n_wanted, cut_seed, balance)
+        def cut(n_parts: int, cut_seed: int) -> NDArray[Any]:
+            return cut_hypergraph(edges, sampled.shape[1], n_parts, cut_seed, balance)
 
         parts = self._best_cut(cut, sampled, n_clusters, seed)
         return assign_to_parts(partitions, sampled, parts)

@@ -1,4 +1,4 @@
-"""Partitions and how often rows fall together in them."""
+"""Partitions and their co-association."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ Codes = NDArray[np.int32]
 
 # Label of a row that a partition did not sample.
 NOT_SAMPLED = -1
-# Without balance, a graph is cut into so many pieces per cluster, which are then merged.
+# Without balance, a graph is partitioned into this many parts per cluster, which are then merged.
 PIECES_PER_CLUSTER = 4
-# Passes of rows to the nearest part.
+# Most reassignments of all rows to the nearest part.
 MAX_PASSES = 20
-# Rows whose distances to the parts are held at once.
+# Rows whose distances to the parts are in memory at once.
 CHUNK_ROWS = 65536
-# Of more rows, the number of clusters is chosen by a sample of as many.
+# With more rows, the number of clusters is chosen on a random sample of this size.
 LIFETIME_ROWS = 2000
-# Clusters with a smaller share of the rows do not count there.
+# Clusters with a smaller fraction of the rows are ignored there.
 MIN_SHARE = 0.02
 
 Cut = Callable[[int, int], Array]
@@ -40,19 +40,19 @@ Cut = Callable[[int, int], Array]
 
 
 def check_partitions(partitions: Any) -> Codes:
-    """Check the user's label arrays and code each one's clusters 0, 1, 2 and so on; -1 is kept."""
+    """Validate label arrays and encode the clusters of each as 0, 1, 2, ...; -1 is kept."""
     rows = check_lengths(partitions)
     return np.stack([_coded(row, index) for index, row in enumerate(rows)])
 
 
 def check_lengths(partitions: Any) -> list[NDArray[Any]]:
-    """Check that there are several label arrays, of one length."""
+    """Validate that there are at least two label arrays, of equal length."""
     rows = [np.asarray(partition) for partition in partitions]
     lengths = sorted({row.shape for row in rows})
     if len(lengths) > 1 or any(row.ndim != 1 for row in rows):
         raise ValueError(
-            f"partitions must be label arrays of one length, got shapes {lengths}. "
-            "Mark rows that a partition did not see with -1."
+            f"partitions must be label arrays of equal length, got shapes {lengths}. "
+            "Use -1 for rows that a partition did not sample."
         )
     if len(rows) < 2:
         raise ValueError(
@@ -80,27 +80,27 @@ def _coded(labels: NDArray[Any], index: int) -> NDArray[np.int32]:
     seen = labels != NOT_SAMPLED
     if not seen.any():
         raise ValueError(
-            f"partition {index} has no row: its labels are all -1 or None. Leave it out."
+            f"partition {index} has no rows: its labels are all -1 or None. Remove it."
         )
     if labels.min() < NOT_SAMPLED or labels.max() > len(labels):
         labels = np.where(seen, np.searchsorted(np.unique(labels[seen]), labels), NOT_SAMPLED)
     labels = labels.astype(np.int64, copy=False)
-    # counting is several times faster than sorting, and most labels are small numbers
+    # counting is several times faster than sorting, and most labels are small integers
     used = np.bincount(labels[seen]) > 0
     codes = np.append(np.cumsum(used) - 1, NOT_SAMPLED)
     return np.asarray(codes[labels], dtype=np.int32)
 
 
 def indicators(
-    partitions: Codes, dtype: Any = np.float32, n_sets: NDArray[Any] | None = None
+    partitions: Codes, dtype: Any = np.float32, n_clusters: NDArray[Any] | None = None
 ) -> sparse.csr_array:
-    """Rows by clusters: one where the row is in the cluster, clusters of all partitions in line.
+    """Rows-by-clusters indicator matrix, with the clusters of all partitions side by side.
 
-    ``n_sets`` is how many clusters each partition has, if these rows are not all.
+    ``n_clusters`` is the number of clusters of each partition, for a sample of the rows.
     """
     n_rows = partitions.shape[1]
-    n_sets = partitions.max(axis=1) + 1 if n_sets is None else n_sets
-    offsets = np.concatenate([[0], np.cumsum(n_sets)])
+    n_clusters = partitions.max(axis=1) + 1 if n_clusters is None else n_clusters
+    offsets = np.concatenate([[0], np.cumsum(n_clusters)])
     seen = (partitions != NOT_SAMPLED).T
     columns = (partitions + offsets[:-1, None]).T[seen].astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
@@ -111,10 +111,10 @@ def indicators(
 def make_partitions(
     clusterers: Sequence[Any], X: Any, random_state: Any, n_jobs: int | None
 ) -> Codes:
-    """Ask clusterers for their labels of the rows of ``X``.
+    """Compute the labels of the rows of ``X`` by each clusterer.
 
-    A fitted one predicts, or gives its ``labels_`` if it cannot; another is cloned, seeded and
-    fitted.
+    A fitted clusterer predicts, or gives its ``labels_`` if it has no ``predict``; the others are
+    cloned, seeded and fitted.
     """
     seeds = draw_seeds(random_state, len(clusterers))
     tasks = [(clusterer, X, seed) for clusterer, seed in zip(clusterers, seeds, strict=True)]
@@ -130,7 +130,7 @@ def _labels(clusterer: Any, X: Any, seed: int) -> NDArray[Any]:
 
 
 def cut_and_merge(cut: Cut, partitions: Codes, n_parts: int, seed: int, n_cuts: int) -> Array:
-    """Cut pieces several times, merge them, and keep what shares most with the partitions."""
+    """Cut pieces several times, merge them, and keep the result with the highest mean NMI."""
     n_pieces = min(PIECES_PER_CLUSTER * n_parts, partitions.shape[1])
 
     def merged(_: int, cut_seed: int) -> Array:
@@ -140,15 +140,15 @@ def cut_and_merge(cut: Cut, partitions: Codes, n_parts: int, seed: int, n_cuts: 
 
 
 def best_cut(cut: Cut, partitions: Codes, n_parts: int, seed: int, n_cuts: int) -> Array:
-    """Cut several times; keep the parts with the largest mean NMI with the partitions."""
+    """Cut several times; keep the result with the highest mean NMI with the partitions."""
     if n_parts == 1:
         return np.zeros(partitions.shape[1], np.int32)
     cuts = [cut(n_parts, seed + index) for index in range(n_cuts)]
-    shared = [shared_information(partitions, parts) for parts in cuts] if n_cuts > 1 else [0.0]
-    return cuts[int(np.argmax(shared))]
+    scores = [mean_nmi(partitions, parts) for parts in cuts] if n_cuts > 1 else [0.0]
+    return cuts[int(np.argmax(scores))]
 
 
-def shared_information(partitions: Codes, labels: Array) -> float:
+def mean_nmi(partitions: Codes, labels: Array) -> float:
     """Mean NMI of labels with the partitions, each on the rows that it sampled."""
     scores = []
     for partition in partitions:
@@ -160,41 +160,41 @@ def shared_information(partitions: Codes, labels: Array) -> float:
 
 
 def merge_pieces(partitions: Codes, pieces: Array, n_parts: int) -> Array:
-    """Merge the two most similar pieces until so many are left; rows then move where they fit."""
-    pieces = _settle(partitions, _renumbered(pieces), n_parts)
+    """Merge the two most similar pieces until ``n_parts`` remain; then reassign the rows."""
+    pieces = _reassign(partitions, _renumbered(pieces), n_parts)
     shares, _ = part_profiles(partitions, pieces)
     sizes = np.bincount(pieces).astype(np.float64)
     together = (shares @ shares.T) * np.outer(sizes, sizes)
-    home = np.arange(len(sizes))
-    left = len(sizes)
+    merged = np.arange(len(sizes))
+    n_left = len(sizes)
     np.fill_diagonal(together, -np.inf)
-    while left > n_parts:
+    while n_left > n_parts:
         similar = together / np.outer(sizes, sizes)
-        kept, gone = sorted(np.unravel_index(int(np.argmax(similar)), similar.shape))
-        together[kept] += together[gone]
-        together[:, kept] += together[:, gone]
-        together[kept, kept] = together[gone] = together[:, gone] = -np.inf
-        sizes[kept] += sizes[gone]
-        home[home == gone] = kept
-        left -= 1
-    return _settle(partitions, _renumbered(home[pieces]), n_parts)
+        kept, dropped = sorted(np.unravel_index(int(np.argmax(similar)), similar.shape))
+        together[kept] += together[dropped]
+        together[:, kept] += together[:, dropped]
+        together[kept, kept] = together[dropped] = together[:, dropped] = -np.inf
+        sizes[kept] += sizes[dropped]
+        merged[merged == dropped] = kept
+        n_left -= 1
+    return _reassign(partitions, _renumbered(merged[pieces]), n_parts)
 
 
 def part_profiles(
-    partitions: Codes, parts: Array, n_sets: Array | None = None
+    partitions: Codes, parts: Array, n_clusters: Array | None = None
 ) -> tuple[Array, Array]:
-    """Describe each part by its rows' clusters; partitions may have more than these rows show.
+    """Cluster profile of each part; ``n_clusters`` as in :func:`indicators`.
 
-    Gives shares of the part's rows in each cluster, (n_parts, n_all_clusters), and the sums of
-    their squares in each partition, (n_parts, n_partitions).
+    Returns the fraction of the part's rows in each cluster, (n_parts, n_all_clusters), and the sums
+    of their squares in each partition, (n_parts, n_partitions).
     """
-    n_sets = partitions.max(axis=1) + 1 if n_sets is None else n_sets
+    n_clusters = partitions.max(axis=1) + 1 if n_clusters is None else n_clusters
     n_parts, n_rows = int(parts.max()) + 1, len(parts)
     places = parts, np.arange(n_rows)
     rows_of = sparse.csr_array((np.ones(n_rows), places), shape=(n_parts, n_rows))
     seen = (partitions != NOT_SAMPLED).T.astype(np.float64)
-    owner = np.repeat(np.arange(len(partitions)), n_sets)
-    counts = (rows_of @ indicators(partitions, np.float64, n_sets)).toarray()
+    owner = np.repeat(np.arange(len(partitions)), n_clusters)
+    counts = (rows_of @ indicators(partitions, np.float64, n_clusters)).toarray()
     shares = counts / np.maximum((rows_of @ seen)[:, owner], 1)
     norms = np.zeros((len(partitions), n_parts))
     np.add.at(norms, owner, np.square(shares).T)
@@ -202,7 +202,7 @@ def part_profiles(
 
 
 def nearest_part(partitions: Codes, shares: Array, norms: Array) -> Array:
-    """Give each row to the part with the nearest profile; of equal ones to the first."""
+    """Assign each row to the part with the nearest profile; ties go to the first."""
     n_rows = partitions.shape[1]
     found = np.empty(n_rows, np.int32)
     n_columns = partitions.max(axis=1) + 1
@@ -217,27 +217,28 @@ def nearest_part(partitions: Codes, shares: Array, norms: Array) -> Array:
     return found
 
 
-def sample_rows(partitions: Codes, most: int, seed: int) -> Codes:
-    """Draw so many rows at most; each partition keeps its clusters' numbers."""
+def sample_rows(partitions: Codes, max_rows: int, seed: int) -> Codes:
+    """Draw at most ``max_rows`` rows; each partition keeps its cluster codes."""
     n_rows = partitions.shape[1]
-    if n_rows <= most:
+    if n_rows <= max_rows:
         return partitions
-    return partitions[:, np.sort(np.random.default_rng(seed).choice(n_rows, most, replace=False))]
+    chosen = np.random.default_rng(seed).choice(n_rows, max_rows, replace=False)
+    return partitions[:, np.sort(chosen)]
 
 
 def assign_to_parts(partitions: Codes, sampled: Codes, parts: Array) -> Array:
-    """Give every row the part of sampled rows that it is most like."""
+    """Assign every row to the part of sampled rows with the nearest profile."""
     if sampled is partitions:
         return parts
-    n_sets = partitions.max(axis=1) + 1
-    return nearest_part(partitions, *part_profiles(sampled, _renumbered(parts), n_sets))
+    n_clusters = partitions.max(axis=1) + 1
+    return nearest_part(partitions, *part_profiles(sampled, _renumbered(parts), n_clusters))
 
 
-def _settle(partitions: Codes, parts: Array, least: int) -> Array:
-    """Let rows move to the nearest profile until none does; fewer parts than asked for are none."""
+def _reassign(partitions: Codes, parts: Array, min_parts: int) -> Array:
+    """Reassign rows to the nearest profile until none changes; stop before parts get too few."""
     for _ in range(MAX_PASSES):
         moved = _renumbered(nearest_part(partitions, *part_profiles(partitions, parts)))
-        if moved.max() + 1 < min(least, int(parts.max()) + 1) or np.array_equal(moved, parts):
+        if moved.max() + 1 < min(min_parts, int(parts.max()) + 1) or np.array_equal(moved, parts):
             break
         parts = moved
     return parts
@@ -248,7 +249,7 @@ def _renumbered(parts: Array) -> Array:
 
 
 def co_association(partitions: Any) -> sparse.csr_array:
-    r"""Share of the partitions in which two rows are in one cluster.
+    r"""Co-association matrix: fraction of the partitions that put two rows in one cluster.
 
     Parameters
     ----------
@@ -258,12 +259,12 @@ def co_association(partitions: Any) -> sparse.csr_array:
     Returns
     -------
     csr_array of shape (n_samples, n_samples)
-        Symmetric, ones on the diagonal; pairs that never meet are not stored.
+        Symmetric, with ones on the diagonal; zeros are not stored.
 
     Notes
     -----
     With :math:`H` the rows-by-clusters indicator matrix and :math:`M` the rows-by-partitions
-    matrix of which rows were sampled, entry (i, j) is :math:`(H H^\top)_{ij} / (M M^\top)_{ij}`.
+    indicator matrix of sampled rows, entry (i, j) is :math:`(H H^\top)_{ij} / (M M^\top)_{ij}`.
 
     Examples
     --------
@@ -300,19 +301,19 @@ def condensed_distances(partitions: Codes) -> NDArray[np.float64]:
 
 
 def check_memory(n_bytes: float, limit: float, n_rows: int, method: str) -> None:
-    """Refuse, before anything is allocated, what would take more than the user's limit."""
+    """Raise before allocation if more than ``limit`` bytes would be needed."""
     if n_bytes > limit:
         raise MemoryError(
             f"{method} compares all pairs of {n_rows} rows, about {n_bytes / 1e9:.3g} GB, which is "
-            f"more than memory_limit={limit:.3g} bytes. Use MCLA or HBGF, whose memory grows with "
-            "the number of rows only, or raise memory_limit."
+            f"more than memory_limit={limit:.3g} bytes. Use MCLA or HBGF, whose memory is linear "
+            "in the number of rows, or increase memory_limit."
         )
 
 
 def cut_by_order(merges: NDArray[Any], n_clusters: int) -> NDArray[np.int32]:
-    """Undo the last of SciPy's merges until ``n_clusters`` are left.
+    """Undo the last merges of a SciPy dendrogram until ``n_clusters`` remain.
 
-    Cutting at a height cannot tell merges of equal height apart; the order can.
+    Unlike a cut at a height, this separates merges of equal height.
     """
     n_rows = len(merges) + 1
     kept = merges[: n_rows - n_clusters, :2].astype(np.int64)
@@ -324,39 +325,39 @@ def cut_by_order(merges: NDArray[Any], n_clusters: int) -> NDArray[np.int32]:
     return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int32)
 
 
-def largest_lifetime(merges: NDArray[Any], least_rows: int = 1) -> int:
-    """Find the number of clusters that stays the same over the longest range of heights.
+def longest_lifetime(merges: NDArray[Any], min_rows: int = 1) -> int:
+    """Return the number of clusters with the longest lifetime (range of heights).
 
-    Only clusters of so many rows count, and only heights at which most rows are in such ones. The
-    range of a single cluster ends at height 1, the largest distance that two rows can have; at
-    equal lifetimes the fewest clusters are chosen.
+    Only clusters of at least ``min_rows`` rows count, and only heights at which most rows are in
+    such clusters. The lifetime of a single cluster ends at height 1, the largest possible distance;
+    ties go to the fewest clusters.
     """
     n_rows = len(merges) + 1
     heights = np.concatenate([[0.0], np.maximum.accumulate(merges[:, 2]), [1.0]])
     lifetimes = np.zeros(n_rows + 1)
     sizes = np.concatenate([np.ones(n_rows), merges[:, 3]])
-    n_large, covered = (n_rows, n_rows) if least_rows <= 1 else (0, 0)
+    n_large, covered = (n_rows, n_rows) if min_rows <= 1 else (0, 0)
     for step in range(n_rows):
         if step:
             parts = sizes[merges[step - 1, :2].astype(np.int64)]
-            large = parts[parts >= least_rows]
+            large = parts[parts >= min_rows]
             whole = merges[step - 1, 3]
-            n_large += int(whole >= least_rows) - len(large)
-            covered += int(whole if whole >= least_rows else 0) - int(large.sum())
+            n_large += int(whole >= min_rows) - len(large)
+            covered += int(whole if whole >= min_rows else 0) - int(large.sum())
         if 2 * covered > n_rows:
             lifetimes[n_large] += max(heights[step + 1] - heights[step], 0.0)
     return max(1, int(np.argmax(lifetimes)))
 
 
 def count_clusters(partitions: Codes, seed: int) -> int:
-    """Choose the number of clusters by the largest lifetime of average linkage.
+    """Choose the number of clusters by the longest lifetime in average linkage.
 
-    Of more than ``LIFETIME_ROWS`` rows a random sample is looked at. Clusters with less than
-    ``MIN_SHARE`` of the rows do not count.
+    With more than ``LIFETIME_ROWS`` rows, a random sample is used. Clusters with less than
+    ``MIN_SHARE`` of the rows are ignored.
     """
     sampled = sample_rows(partitions, LIFETIME_ROWS, seed)
     n_rows = sampled.shape[1]
     if n_rows == 1:
         return 1
     merges = linkage(condensed_distances(sampled), "average")
-    return largest_lifetime(merges, max(2, round(MIN_SHARE * n_rows)))
+    return longest_lifetime(merges, max(2, round(MIN_SHARE * n_rows)))

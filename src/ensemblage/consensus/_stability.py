@@ -1,4 +1,4 @@
-"""Stability of clusterings, the number of clusters it supports, and its display."""
+"""Cluster stability, the choice of the number of clusters, and their display."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ from ensemblage.evaluation import nmi_score
 Array = NDArray[Any]
 Doubles = NDArray[np.float64]
 
-# Numbers of clusters that are tried unless said otherwise, up to this and with so many rows each.
+# Largest number of clusters tried by default.
 MAX_CLUSTERS = 15
+# Fewest rows per cluster, on average, for a number of clusters tried by default.
 ROWS_PER_CLUSTER = 5
-# Of more pairs of rows, so many are drawn.
+# Most pairs of rows evaluated; of more pairs a random sample is drawn.
 MAX_PAIRS = 20_000
-# Share of the rows in each sample, and starts of K-means there.
+# Fraction of the rows in each subsample.
 SAMPLED_SHARE = 0.8
+# Initialisations of K-means per subsample.
 N_STARTS = 3
-# A gap so much smaller than the largest is nearly as large.
-GAP_TOLERANCE = 0.05
-# Values of the consensus at which its distribution is kept.
+# The largest number of clusters within this distance of the highest relative stability is chosen.
+STABILITY_TOLERANCE = 0.05
+# Consensus values at which the empirical distribution function is evaluated.
 GRID = np.linspace(0, 1, 101)
-# A pair with a consensus between these is ambiguous.
+# A pair of rows is ambiguous if its consensus lies between these values.
 AMBIGUOUS = (0.1, 0.9)
 DISPLAY_KINDS = ("stability", "cdf", "delta-area")
 
@@ -44,11 +46,11 @@ def stability_score(
     n_starts: int = 8,
     random_state: Any = 0,
 ) -> float:
-    r"""Agreement of a clusterer with itself over random starts.
+    r"""Stability of a clusterer over random initialisations.
 
     The estimator is cloned and fitted on ``X`` from several seeds; the score is the mean NMI of
-    each pair of clusterings. It has the signature of a scorer, so that an ordinary search can
-    choose parameters without labels.
+    each pair of clusterings. It has the signature of a scorer, so that ``GridSearchCV`` can choose
+    hyperparameters without labels.
 
     Parameters
     ----------
@@ -59,16 +61,15 @@ def stability_score(
     y : None
         Ignored.
     n_starts : int, default=8
-        How many starts, at least two.
+        Number of initialisations, at least two.
     random_state : int, RandomState instance or None, default=0
-        Where the seeds come from. The same for each call, so that parameters are compared on
-        the same seeds.
+        Determines the seeds. A fixed value compares all hyperparameters on the same seeds.
 
     Returns
     -------
     float
-        Between 0 and 1; more is better. A clusterer that puts all rows together is perfectly
-        stable, so compare settings with the same number of clusters.
+        Between 0 and 1; higher is better. A single cluster of all rows is perfectly stable, so
+        compare hyperparameters at the same number of clusters.
 
     Notes
     -----
@@ -90,7 +91,9 @@ def stability_score(
     ['n_views', 'view_size']
     """
     if n_starts < 2:
-        raise ValueError(f"n_starts={n_starts} leaves nothing to compare; give at least 2.")
+        raise ValueError(
+            f"n_starts={n_starts} gives no pair of clusterings to compare; set it to at least 2."
+        )
     labels = [
         set_seed(clone(estimator), seed).fit_predict(X)
         for seed in draw_seeds(random_state, n_starts)
@@ -106,60 +109,64 @@ def _ambiguity(cdf: Doubles) -> Doubles:
 @set_module("ensemblage.consensus")
 @dataclass(frozen=True)
 class StabilityCurve:
-    """How stable clusterings of samples are, for each number of clusters."""
+    """Stability of clusterings of subsamples, for each number of clusters."""
 
     n_clusters: NDArray[np.int64]  # (n_tried,)
-    cdf: Doubles  # (n_tried, 101): share of the pairs whose consensus is at most 0, .01, ..., 1
-    references: Doubles  # (n_references, n_tried): ambiguity in data without clusters
+    cdf: Doubles  # (n_tried, 101): fraction of pairs with consensus at most 0, .01, ..., 1
+    references: Doubles  # (n_references, n_tried): ambiguity of the null references
 
     @property
     def ambiguity(self) -> Doubles:
-        """Share of ambiguous pairs, for each number of clusters."""
+        """Proportion of ambiguous pairs (PAC), for each number of clusters."""
         return _ambiguity(self.cdf)
 
     @property
-    def gap(self) -> Doubles:
-        """Share of the references' mean ambiguity that the data do not have."""
+    def relative_stability(self) -> Doubles:
+        """One minus the ambiguity divided by the mean ambiguity of the null references."""
         expected = np.maximum(self.references.mean(axis=0), 1e-12)
         return np.asarray(1 - self.ambiguity / expected)
 
     @property
     def area(self) -> Doubles:
-        """Area under each distribution of the consensus."""
+        """Area under each distribution function of the consensus."""
         return np.asarray((self.cdf[:, :-1] + self.cdf[:, 1:]).mean(axis=1) / 2)
 
     @property
     def delta_area(self) -> Doubles:
-        """Relative growth of the area from each number to the next; at first the area itself."""
+        """Relative increase of the area over the previous number of clusters; first, the area."""
         area = self.area
         return np.concatenate([area[:1], np.diff(area) / np.maximum(area[:-1], 1e-12)])
 
     @property
     def best_n_clusters(self) -> int:
-        """The largest number, stabler than every reference, with nearly the largest gap; else 1.
+        """The largest number of clusters within .05 of the highest relative stability.
 
-        Where clusters lie in groups, fewer of them are stable too; nearly is within .05.
+        Only numbers whose ambiguity is below that of every null reference qualify; 1 if none does.
+        Where clusters are nested, fewer clusters are stable too, hence the largest.
         """
-        gap = np.where(self.ambiguity < self.references.min(axis=0), self.gap, -np.inf)
-        if gap.max() < 0:
+        qualifies = self.ambiguity < self.references.min(axis=0)
+        stability = np.where(qualifies, self.relative_stability, -np.inf)
+        if stability.max() < 0:
             return 1
-        return int(self.n_clusters[np.flatnonzero(gap >= gap.max() - GAP_TOLERANCE)[-1]])
+        near_best = stability >= stability.max() - STABILITY_TOLERANCE
+        return int(self.n_clusters[np.flatnonzero(near_best)[-1]])
 
     @property
     def reason(self) -> str:
-        """One sentence that says why this number."""
-        best, numbers = self.best_n_clusters, self.n_clusters
-        tried = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
+        """Why this number of clusters was chosen."""
+        best, counts = self.best_n_clusters, self.n_clusters
+        tried = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
         if best == 1:
             return (
-                f"1 cluster: with {tried} clusters, clusterings of samples are no steadier than "
-                "in data without clusters."
+                f"1 cluster: with {tried} clusters, clusterings of subsamples are no more stable "
+                "than in a null reference (data without clusters)."
             )
-        place = int(np.flatnonzero(numbers == best)[0])
+        place = int(np.flatnonzero(counts == best)[0])
         return (
-            f"{best} clusters: of {tried}, the largest number that is as steady as any beside data "
-            f"without clusters; clusterings of samples disagree on {self.ambiguity[place]:.0%} of "
-            f"the pairs of rows, where {self.references[:, place].mean():.0%} would be expected."
+            f"{best} clusters chosen from {tried}: the largest k within {STABILITY_TOLERANCE} of "
+            "the highest stability relative to a null reference. Clusterings of subsamples "
+            f"disagree on {self.ambiguity[place]:.0%} of row pairs (null reference: "
+            f"{self.references[:, place].mean():.0%})."
         )
 
 
@@ -173,44 +180,51 @@ def stability_curve(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> StabilityCurve:
-    """Cluster many samples of the rows, with each number of clusters, and measure their agreement.
+    """Measure the stability of K-means over subsamples of the rows, for each number of clusters.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        The rows; scale the features as K-means needs them.
+        The data; scale the features as for K-means.
     n_clusters : iterable of int, default=None
-        Numbers to try, from 2 up; by default 2 to 15, fewer if that left less than 5 rows each.
+        Numbers of clusters to try, at least 2; by default 2 to 15, or up to ``n_samples // 5`` if
+        that is less.
     n_partitions : int, default=30
-        Samples of 80 % of the rows, each clustered by the best of three starts of K-means.
+        Number of subsamples of 80 % of the rows, each clustered by K-means with three
+        initialisations.
     n_references : int, default=5
-        Sets of normal rows with the covariance of the data, treated alike.
+        Number of null reference datasets: normal rows with the covariance of the data.
     max_rows : int or None, default=1000
-        Of more rows, so many are drawn at random first; None takes all.
+        If there are more rows, a random sample of this size is used; None uses all rows.
     n_jobs : int, default=None
-        Sets of rows treated at once, as in joblib.
+        Number of datasets (the data and the references) processed in parallel, as in joblib.
     random_state : int, RandomState instance or None, default=None
-        Determines samples, starts and references.
+        Determines subsamples, initialisations and references.
 
     Returns
     -------
     StabilityCurve
-        ``best_n_clusters`` is the number to take, for this ``reason``. For each number in
-        ``n_clusters``, ``ambiguity`` is the share of ambiguous pairs of rows, ``references`` the
-        same in data without clusters, ``gap`` how much of it the data do not have, and ``cdf`` the
-        distribution of the consensus, with its ``area`` and ``delta_area``.
+        ``best_n_clusters`` is the number of clusters chosen, and ``reason`` says why. For each
+        number in ``n_clusters``, ``ambiguity`` is the proportion of ambiguous pairs of rows,
+        ``references`` the same in the null references, ``relative_stability`` one minus their
+        ratio, and ``cdf`` the distribution function of the consensus, with its ``area`` and
+        ``delta_area``.
 
     See Also
     --------
-    ClusterStabilityDisplay : Draws it.
+    ClusterStabilityDisplay : Plots the curve.
 
     Notes
     -----
-    The consensus of a pair of rows is the share of the clusterings, among those that sampled both,
-    that put them in one cluster. A pair is ambiguous if its consensus is above .1 and below .9; the
-    share of such pairs is the proportion of ambiguous clustering. It falls with the number of
-    clusters in any data, since fewer pairs are ever together, so it is compared with references:
-    normal rows with the covariance of the data.
+    The consensus of a pair of rows is the fraction of the clusterings that put both in one cluster,
+    among those that sampled both. A pair is ambiguous if its consensus is above .1 and below .9;
+    the fraction of such pairs is the proportion of ambiguous clustering (PAC). It decreases with
+    the number of clusters in any data, since fewer pairs share a cluster, so it is compared with
+    null references: normal rows with the covariance of the data.
+
+    The chosen number of clusters is the largest whose relative stability, one minus the PAC of the
+    data divided by the mean PAC of the references, is within .05 of the highest, among those whose
+    PAC is below that of every reference; 1 if there is none.
 
     References
     ----------
@@ -246,19 +260,19 @@ def _cluster_counts(n_clusters: Iterable[int] | None, n_rows: int) -> NDArray[np
     if n_clusters is None:
         most = max(2, min(MAX_CLUSTERS, n_rows // ROWS_PER_CLUSTER))
         return np.arange(2, most + 1)
-    numbers = np.unique(np.array(list(n_clusters), dtype=np.int64))
+    counts = np.unique(np.array(list(n_clusters), dtype=np.int64))
     most = int(SAMPLED_SHARE * n_rows)
-    if not len(numbers) or numbers[0] < 2 or numbers[-1] > most:
+    if not len(counts) or counts[0] < 2 or counts[-1] > most:
         raise ValueError(
-            f"n_clusters={numbers.tolist()} should be numbers from 2 to {most}, which is "
-            f"{SAMPLED_SHARE:.0%} of {count(n_rows, 'row')}. Leave n_clusters out for 2 to "
+            f"n_clusters={counts.tolist()} must be integers from 2 to {most} "
+            f"({SAMPLED_SHARE:.0%} of {count(n_rows, 'row')}). Omit n_clusters to try 2 to "
             f"{MAX_CLUSTERS}."
         )
-    return numbers
+    return counts
 
 
 def _principal(X: Array) -> Doubles:
-    """Give the rows in their principal axes, where a covariance is a scale per column."""
+    """Principal component scores, whose covariance is diagonal."""
     left, scales, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     kept = scales > 1e-10 * max(scales[0], 1e-300)
     return np.ascontiguousarray((left * scales)[:, kept if kept.any() else slice(1)])
@@ -267,7 +281,7 @@ def _principal(X: Array) -> Doubles:
 def _consensus_cdf(
     rows: Doubles, reference: bool, counts: Array, n_partitions: int, seed: int
 ) -> Doubles:
-    """Distribution of the consensus of pairs, on the grid, for each number of clusters."""
+    """Distribution function of the consensus on the grid, for each number of clusters."""
     rng = np.random.default_rng(seed)
     n_rows = len(rows)
     if reference:
@@ -280,14 +294,14 @@ def _consensus_cdf(
         n_trials = 2 + int(np.log(n_clusters))
         uniforms = rng.random((n_partitions, N_STARTS, int(n_clusters), n_trials))
         together, sampled = resampled_pairs(rows, np.array(draws), uniforms, pairs)
-        met = sampled > 0
-        consensus = np.sort(together[met] / sampled[met])
+        known = sampled > 0
+        consensus = np.sort(together[known] / sampled[known])
         cdf[place] = np.searchsorted(consensus, GRID, side="right") / max(len(consensus), 1)
     return cdf
 
 
 def _pairs(n_rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """All pairs of different rows, or so many drawn at random."""
+    """All pairs of different rows, or ``MAX_PAIRS`` drawn at random."""
     if n_rows * (n_rows - 1) // 2 <= MAX_PAIRS:
         return np.stack(np.triu_indices(n_rows, 1), axis=1)
     one = rng.integers(n_rows, size=MAX_PAIRS)
@@ -296,25 +310,25 @@ def _pairs(n_rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 @set_module("ensemblage.consensus")
 class ClusterStabilityDisplay:
-    """A stability curve as people know it from consensus clustering.
+    """Plots of a stability curve, as in consensus clustering.
 
     Parameters
     ----------
     curve : StabilityCurve
-        What :func:`ensemblage.consensus.stability_curve` gives.
+        Result of :func:`ensemblage.consensus.stability_curve`.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Axes with the picture.
+        Axes with the plot.
     figure_ : matplotlib Figure
-        Figure that holds it.
+        Figure that contains the axes.
     lines_ : list of matplotlib Line2D
-        The curves drawn.
+        The plotted lines.
 
     See Also
     --------
-    ensemblage.consensus.stability_curve : Clusters samples of the rows.
+    ensemblage.consensus.stability_curve : Computes the curve.
 
     Examples
     --------
@@ -334,41 +348,41 @@ class ClusterStabilityDisplay:
     def from_curve(
         cls, curve: StabilityCurve, *, kind: str = "stability", ax: Any = None
     ) -> ClusterStabilityDisplay:
-        """Draw a stability curve.
+        """Plot a stability curve.
 
         Parameters
         ----------
         curve : StabilityCurve
-            What :func:`ensemblage.consensus.stability_curve` gives.
+            Result of :func:`ensemblage.consensus.stability_curve`.
         kind : {"stability", "cdf", "delta-area"}, default="stability"
-            What to draw, see :meth:`plot`.
+            Kind of plot, see :meth:`plot`.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
+            Axes to plot on; a new figure if None.
 
         Returns
         -------
         ClusterStabilityDisplay
-            With the picture drawn.
+            The display with the plot.
         """
         return cls(curve).plot(kind=kind, ax=ax)
 
     def plot(self, *, kind: str = "stability", ax: Any = None) -> ClusterStabilityDisplay:
-        """Draw.
+        """Plot the curve.
 
         Parameters
         ----------
         kind : {"stability", "cdf", "delta-area"}, default="stability"
-            ``"stability"``: the share of ambiguous pairs of rows in the data and in references
-            without clusters. ``"cdf"``: for each number of clusters, the distribution of the
-            consensus of pairs; flat in the middle where clusterings agree. ``"delta-area"``: by
-            how much the area under that distribution grows from each number to the next.
+            ``"stability"``: the proportion of ambiguous pairs of rows in the data and in the null
+            references. ``"cdf"``: the distribution function of the consensus for each number of
+            clusters; it is flat in the middle where clusterings agree. ``"delta-area"``: the
+            relative increase of the area under that function over the previous number.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
+            Axes to plot on; a new figure if None.
 
         Returns
         -------
         ClusterStabilityDisplay
-            Itself.
+            The display.
         """
         if kind not in DISPLAY_KINDS:
             raise ValueError(f"kind={kind!r} is not one of: {', '.join(DISPLAY_KINDS)}.")
@@ -382,16 +396,16 @@ class ClusterStabilityDisplay:
 
     def _draw_stability(self, ax: Any) -> list[Any]:
         curve = self.curve
-        numbers, references = curve.n_clusters, curve.references
-        ax.fill_between(numbers, references.min(axis=0), references.max(axis=0), alpha=0.25,
+        counts, references = curve.n_clusters, curve.references
+        ax.fill_between(counts, references.min(axis=0), references.max(axis=0), alpha=0.25,
                         color="gray", linewidth=0)  # fmt: skip
-        without = ax.plot(numbers, references.mean(axis=0), "--", color="gray",
-                          label="data without clusters")  # fmt: skip
-        data = ax.plot(numbers, curve.ambiguity, "o-", label="data")
+        without = ax.plot(counts, references.mean(axis=0), "--", color="gray",
+                          label="null reference")  # fmt: skip
+        data = ax.plot(counts, curve.ambiguity, "o-", label="data")
         if curve.best_n_clusters > 1:
             ax.axvline(curve.best_n_clusters, color="black", linewidth=0.8, linestyle=":")
-        ax.set(xticks=numbers, xlabel="number of clusters")
-        ax.set_ylabel("share of ambiguous pairs of rows")
+        ax.set(xticks=counts, xlabel="number of clusters")
+        ax.set_ylabel("proportion of ambiguous pairs (PAC)")
         ax.set_ylim(bottom=0)
         ax.legend()
         return [*data, *without]
@@ -406,12 +420,12 @@ class ClusterStabilityDisplay:
             for each, shade, number in zip(curve.cdf, shades, curve.n_clusters, strict=True)
         ]
         ax.set_xlabel("consensus of a pair of rows")
-        ax.set_ylabel("share of the pairs at most so high")
+        ax.set_ylabel("cumulative proportion of pairs")
         ax.legend(title="clusters", fontsize="small")
         return lines
 
     def _draw_delta_area(self, ax: Any) -> list[Any]:
         lines: list[Any] = ax.plot(self.curve.n_clusters, self.curve.delta_area, "o-")
         ax.set(xticks=self.curve.n_clusters, xlabel="number of clusters")
-        ax.set_ylabel("relative change of the area under the distribution")
+        ax.set_ylabel("relative change in area under the CDF")
         return lines

@@ -1,4 +1,4 @@
-"""Compiled counts of pairs in resampled clusterings."""
+"""Compiled pair counts over clusterings of subsamples."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from ensemblage._core import compiled
 
 Array = NDArray[Any]
 
-# Passes of Lloyd's algorithm.
-MAX_PASSES = 50
+# Most iterations of Lloyd's algorithm.
+MAX_ITERATIONS = 50
 
 
 def resampled_pairs(
     rows: Array, samples: Array, uniforms: Array, pairs: Array
 ) -> tuple[Array, Array]:
-    """Cluster each sample of rows by K-means, from several starts, and look at pairs of rows.
+    """Cluster each subsample of rows by K-means, and count how often pairs of rows share a cluster.
 
     Rows are of shape (n_rows, n_features), float64; samples of shape (n_samples, n_sampled) are
-    indices of rows; uniforms of shape (n_samples, n_starts, n_clusters, n_trials) draw the starts,
-    of which the one with the least inertia counts; pairs are of shape (n_pairs, 2). Gives, per
-    pair, the clusterings that put both rows in one cluster, and those that sampled both.
+    indices of rows; uniforms of shape (n_samples, n_starts, n_clusters, n_trials) are the random
+    numbers of k-means++, and the initialisation with the lowest inertia is kept; pairs are of shape
+    (n_pairs, 2). Returns, per pair, the number of clusterings that put both rows in one cluster and
+    the number that sampled both.
     """
     counts = np.zeros(len(pairs), np.int64), np.zeros(len(pairs), np.int64)
     _count_pairs(rows, samples, uniforms, pairs, *counts)
@@ -59,15 +60,15 @@ def _count_pairs(
 
 @compiled
 def plain_kmeans(rows: Array, uniforms: Array, labels: Array) -> float:
-    """Cluster rows by k-means++ and Lloyd's passes, into ``labels``; give the inertia.
+    """Cluster rows by k-means++ and Lloyd's algorithm, into ``labels``; return the inertia.
 
-    Uniform numbers, of shape (n_clusters, n_trials), draw the rows to start from. A cluster that
-    loses all of its rows stays where it is.
+    Uniform random numbers, of shape (n_clusters, n_trials), choose the initial centres. A cluster
+    that loses all of its rows keeps its centre.
     """
     centers = _draw_centers(rows, uniforms)
     labels[:] = -1
     inertia = 0.0
-    for _ in range(MAX_PASSES):
+    for _ in range(MAX_ITERATIONS):
         inertia, n_changed = _assign(rows, centers, labels)
         if n_changed == 0:
             break
@@ -77,10 +78,10 @@ def plain_kmeans(rows: Array, uniforms: Array, labels: Array) -> float:
 
 @compiled
 def _draw_centers(rows: Array, uniforms: Array) -> Array:
-    """Draw rows far apart, by greedy k-means++.
+    """Choose initial centres by greedy k-means++.
 
-    Each next one is the best of several drawn in proportion to the squared distance to the nearest
-    one so far, where the best lowers the sum of these distances most.
+    Each centre is the best of several candidates drawn with probability proportional to the squared
+    distance to the nearest centre so far; the best reduces the sum of these distances most.
     """
     n_clusters, n_trials = uniforms.shape
     centers = np.empty((n_clusters, rows.shape[1]))
@@ -101,7 +102,7 @@ def _draw_centers(rows: Array, uniforms: Array) -> Array:
 
 @compiled
 def _nearer(rows: Array, center: Array, nearest: Array) -> Array:
-    """Squared distances to the nearest centre, one more than before."""
+    """Squared distances to the nearest centre after adding ``center``."""
     found = np.empty(len(rows))
     for i in range(len(rows)):
         found[i] = min(nearest[i], _squared(rows[i], center))
@@ -110,7 +111,7 @@ def _nearer(rows: Array, center: Array, nearest: Array) -> Array:
 
 @compiled
 def _assign(rows: Array, centers: Array, labels: Array) -> tuple[float, int]:
-    """Give each row its nearest centre, the lowest of equal ones; inertia, and rows that moved."""
+    """Assign rows to the nearest centre, ties to the lowest index; inertia and rows reassigned."""
     inertia, n_changed = 0.0, 0
     for i in range(len(rows)):
         best, nearest = np.inf, 0
@@ -126,7 +127,7 @@ def _assign(rows: Array, centers: Array, labels: Array) -> tuple[float, int]:
 
 @compiled
 def _move(rows: Array, labels: Array, centers: Array) -> None:
-    """Move each centre to the mean of its rows."""
+    """Set each centre to the mean of its rows."""
     sums, counts = np.zeros(centers.shape), np.zeros(len(centers))
     for i in range(len(rows)):
         counts[labels[i]] += 1

@@ -1,4 +1,4 @@
-"""Tables in: files, named and generated data, encoding."""
+"""Reading tables from files, named and generated datasets, and encoding."""
 
 import lazy_loader
 

@@ -30,16 +30,16 @@ Row = list[str | None]
 
 QUOTED = r"""'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)\""""
 NAME = re.compile(rf"""{QUOTED}|([^\s{{'"][^\s{{]*)""")
-# By commas: quoted, with blanks around it, or all up to the next comma.
+# Comma-separated: quoted with optional spaces around it, or everything up to the next comma.
 VALUE = re.compile(rf"[ \t]*(?:(?:{QUOTED})[ \t]*(?=,|$)|([^,]*))(?:,|$)")
-# By Weka's own rule: quoted, or all up to a comma or a blank; what follows % is a comment.
+# Weka's rule: quoted, or everything up to a comma or space; % starts a comment.
 TOKEN = re.compile(rf"""{QUOTED}|([^\s,%'"][^\s,%]*)|(%.*)|(['"])""")
 TYPES = {
     "numeric": NUMERIC, "real": NUMERIC, "integer": NUMERIC, "string": CATEGORICAL, "date": DATE,
 }  # fmt: skip
 ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 ISO = "yyyy-MM-dd'T'HH:mm:ss"
-# The letters of Java's date formats, with what they stand for.
+# Letters of Java's date formats, each with its pattern.
 LETTERS = {
     "y": r"(?P<year>\d{2,4})", "M": r"(?P<month>\d\d?)", "d": r"(?P<day>\d\d?)",
     "H": r"(?P<hour>\d\d?)", "k": r"(?P<hour>\d\d?)", "h": r"(?P<hour>\d\d?)",
@@ -49,14 +49,14 @@ LETTERS = {
     "X": r"(?P<zone>Z|[+-]\d\d:?\d\d)",
 }  # fmt: skip
 MONTH_NAME = r"(?P<name>[A-Za-z]+)"
-# What else may stand above the rows; KEEL writes inputs and outputs.
+# Other declarations in the header; KEEL writes inputs and outputs.
 IGNORED = ("@relation", "@input", "@output")
-# By kind: a missing value, and the type of a column.
+# By kind: the missing value and the dtype of a column.
 MISSING_VALUES = {NUMERIC: (math.nan, "float64"), DATE: (np.datetime64("NaT"), "datetime64[ms]")}
 
 
 class Attribute(NamedTuple):
-    """A declared column: its categories if they are listed, its format if it holds dates."""
+    """A declared column, with its categories if nominal and its format if a date."""
 
     name: str
     kind: str = CATEGORICAL
@@ -65,7 +65,7 @@ class Attribute(NamedTuple):
 
     @property
     def default(self) -> str | None:
-        """What a sparse row means where it has no value."""
+        """The value that a sparse row omits."""
         return self.categories[0] if self.categories else "0" if self.kind == NUMERIC else None
 
 
@@ -75,32 +75,35 @@ def declare(line: str, where: str) -> Attribute:
     kind = "" if match is None else line[match.end() :].strip()
     if match is None or not kind:
         raise ValueError(
-            f"{where} is not an ARFF declaration: `@attribute NAME TYPE` is expected, got "
+            f"{where} is not an ARFF declaration: expected `@attribute NAME TYPE`, got "
             f"{line[:40]!r}."
         )
     name = _unquote(match)
     if kind.startswith("{"):
         if "}" not in kind:
-            raise ValueError(f"{where} has a list of categories that is not closed by a brace.")
+            raise ValueError(f"{where} has a list of categories without a closing brace.")
         inside = kind[1 : kind.rindex("}")]
         values = split_values(inside, where) if "," in inside else split_tokens(inside, where)
-        # an unquoted question mark, which is missing in a row, is a category here
+        # an unquoted question mark is a category here, and a missing value in a row
         texts = ("?" if value is None else value for value in values)
         return Attribute(name, CATEGORICAL, tuple(dict.fromkeys(filter(None, texts))))
-    word = re.split(r"[^A-Za-z]", kind, maxsplit=1)[0].lower()
-    if word == "relational":
-        raise ValueError(f"{where} declares tables inside rows, which are not read: flatten them.")
-    if word not in TYPES:
+    type_name = re.split(r"[^A-Za-z]", kind, maxsplit=1)[0].lower()
+    if type_name == "relational":
+        raise ValueError(
+            f"{where} declares a relational attribute, which is not supported: flatten the table."
+        )
+    if type_name not in TYPES:
         raise ValueError(
             f"{where} declares the unknown type {kind[:20]!r} for {name!r}."
-            f"{suggestion(word, TYPES)} Known are {', '.join(TYPES)} and lists of categories."
+            f"{suggestion(type_name, TYPES)} Expected one of {', '.join(TYPES)}, or a list of "
+            "categories."
         )
-    form = kind[len(word) :].strip().strip("'\"") if word == "date" else ""
-    return Attribute(name, TYPES[word], form=form or ISO)
+    form = kind[len(type_name) :].strip().strip("'\"") if type_name == "date" else ""
+    return Attribute(name, TYPES[type_name], form=form or ISO)
 
 
 def split_values(line: str, where: str) -> list[str | None]:
-    """Split at commas; None is an unquoted question mark."""
+    """Split at commas; an unquoted question mark is None."""
     values: list[str | None] = []
     for match in VALUE.finditer(line):
         text = match[3]
@@ -115,7 +118,7 @@ def split_values(line: str, where: str) -> list[str | None]:
 
 
 def split_tokens(line: str, where: str) -> list[str | None]:
-    """Split at blanks and commas, as Weka does; None is an unquoted question mark."""
+    """Split at whitespace and commas, as Weka does; an unquoted question mark is None."""
     values: list[str | None] = []
     for match in TOKEN.finditer(line):
         if match[5]:
@@ -126,7 +129,7 @@ def split_tokens(line: str, where: str) -> list[str | None]:
 
 
 def _unquote(match: re.Match[str]) -> str:
-    """Give the text of a match: quoted by ' or " with backslash escapes, or as it stands."""
+    """Return the text of a match, without quotation marks and backslash escapes."""
     single, double, bare = match.groups()[:3]
     if bare is not None:
         return bare
@@ -135,7 +138,7 @@ def _unquote(match: re.Match[str]) -> str:
 
 
 def date_pattern(form: str) -> re.Pattern[str]:
-    """Make a pattern of a date format as Java writes it, such as ``dd.MM.yyyy HH:mm``."""
+    """Compile a Java date format, such as ``dd.MM.yyyy HH:mm``, to a pattern."""
     parts = []
     for quoted, run, letter, other in re.findall(r"'([^']*)'|(([A-Za-z])\3*)|(.)", form):
         if not run:
@@ -147,7 +150,7 @@ def date_pattern(form: str) -> re.Pattern[str]:
     return re.compile("".join(parts))
 
 
-class _UnfitError(ValueError):
+class _InvalidValueError(ValueError):
     """A value that its attribute does not allow."""
 
     def __init__(self, value: str, reason: str) -> None:
@@ -156,7 +159,7 @@ class _UnfitError(ValueError):
 
 
 def parse_arff(text: str, encoding: str, request: Request) -> Table:
-    """Read ARFF text; known kinds overrule the declared ones."""
+    """Parse ARFF text; requested kinds override the declared ones."""
     attributes, rows, lines = _read(text, request.name)
     names = distinct_names([each.name for each in attributes])
     columns, categories, labels = [], {}, {}
@@ -168,20 +171,20 @@ def parse_arff(text: str, encoding: str, request: Request) -> Table:
             columns.append(_column(attribute, values, kind))
             if asked == NUMERIC_OR_LABEL and kind == NUMERIC:
                 labels[name] = _column(attribute, values, CATEGORICAL)
-        except _UnfitError as error:
+        except _InvalidValueError as error:
             line = lines[values.index(error.value)]
             raise ValueError(
-                f"Line {line} of {request.name} has {error.value!r} for {name!r}; {error}."
+                f"Line {line} of {request.name} has {error.value!r} in column {name!r}; {error}."
             ) from None
         if attribute.categories and kind == CATEGORICAL:
             categories[name] = attribute.categories
-    notes = () if encoding == UTF_8 else (f"Read with {encoding} as encoding.",)
+    notes = () if encoding == UTF_8 else (f"Read with encoding {encoding}.",)
     written = Table(tuple(labels), tuple(labels.values())) if labels else None
     return Table(tuple(names), tuple(columns), categories, notes, written)
 
 
 def _read(text: str, name: str) -> tuple[list[Attribute], list[Row], list[int]]:
-    """Give the attributes, the rows and the number of the line that each is on."""
+    """Return the attributes, the rows and the line number of each row."""
     attributes: list[Attribute] = []
     rows: list[Row] = []
     lines: list[int] = []
@@ -212,8 +215,8 @@ def _declare(line: str, attributes: list[Attribute], where: str) -> None:
 
 
 def _row(line: str, attributes: Sequence[Attribute], where: str) -> Row:
-    """Split a row at commas, or else at tabs, or else by Weka's own rule, at blanks too."""
-    # the weight that Weka lets follow a row in braces is taken off
+    """Split a row at commas, else at tabs, else by Weka's rule (whitespace or commas)."""
+    # Weka allows an instance weight in braces after a row; it is ignored
     start = line.rfind("{")
     if start > 0 and line.endswith("}"):
         line = line[:start].rstrip(", \t")
@@ -221,7 +224,7 @@ def _row(line: str, attributes: Sequence[Attribute], where: str) -> Row:
         return _sparse(line, attributes, where)
     width = len(attributes)
     if " %" not in line:
-        for row in _parted(line, where):
+        for row in _split_row(line, where):
             if len(row) == width:
                 return row
             if len(row) == width + 1 and row[-1] == "":
@@ -235,7 +238,7 @@ def _row(line: str, attributes: Sequence[Attribute], where: str) -> Row:
     return tokens
 
 
-def _parted(line: str, where: str) -> Iterator[Row]:
+def _split_row(line: str, where: str) -> Iterator[Row]:
     if "'" in line or '"' in line:
         yield split_values(line, where)
         return
@@ -244,16 +247,16 @@ def _parted(line: str, where: str) -> Iterator[Row]:
 
 
 def _sparse(line: str, attributes: Sequence[Attribute], where: str) -> Row:
-    """Read a row that lists only what is not zero, each after its number, counted from 0."""
+    """Parse a sparse row: pairs of attribute index (from 0) and value."""
     tokens = split_tokens(line.strip("{} \t"), where)
     row = [each.default for each in attributes]
-    for place, value in zip(tokens[::2], tokens[1::2], strict=False):
-        if place is None or not place.isdecimal() or int(place) >= len(row):
+    for index, value in zip(tokens[::2], tokens[1::2], strict=False):
+        if index is None or not index.isdecimal() or int(index) >= len(row):
             raise ValueError(
-                f"{where} has a value for attribute {place}, but {len(row)} are declared, "
-                "counted from 0."
+                f"{where} has a value for attribute index {index}, but {len(row)} attributes are "
+                "declared (indices start at 0)."
             )
-        row[int(place)] = value
+        row[int(index)] = value
     return row
 
 
@@ -261,7 +264,7 @@ def _column(attribute: Attribute, values: Sequence[str | None], kind: str) -> Ar
     distinct = dict.fromkeys(value for value in values if value is not None)
     if kind == CATEGORICAL:
         declared = attribute.categories
-        # only an empty text that is not declared is missing
+        # an empty string is missing unless it is a declared category
         known = [text for text in distinct if text or "" in (declared or ())]
         found = dict(zip(known, known, strict=True))
         column = np.empty(len(values), dtype=object)
@@ -269,7 +272,7 @@ def _column(attribute: Attribute, values: Sequence[str | None], kind: str) -> Ar
         if declared is not None:
             for text in known:
                 if text not in declared:
-                    raise _UnfitError(text, f"declared are: {listing(declared)}")
+                    raise _InvalidValueError(text, f"declared categories: {listing(declared)}")
         return column
     known = [text for text in distinct if text not in MISSING_TOKENS]
     read = _dates(known, attribute) if kind == DATE else _numbers(known)
@@ -282,7 +285,7 @@ def _numbers(known: Sequence[str]) -> list[float]:
     numbers = [parse_number(text) for text in known]
     for text, number in zip(known, numbers, strict=True):
         if math.isnan(number):
-            raise _UnfitError(text, "a finite number is expected")
+            raise _InvalidValueError(text, "expected a finite number")
     return numbers
 
 
@@ -290,7 +293,7 @@ def _dates(known: Sequence[str], attribute: Attribute) -> list[np.datetime64]:
     if attribute.kind != DATE:
         dates = read_dates(known) if known else None
         if known and dates is None:
-            raise _UnfitError(known[0], "a date is expected")
+            raise _InvalidValueError(known[0], "expected a date")
         return [] if dates is None else [*dates[0]]
     pattern, found = date_pattern(attribute.form), []
     for text in known:
@@ -298,5 +301,7 @@ def _dates(known: Sequence[str], attribute: Attribute) -> list[np.datetime64]:
         try:
             found.append(moment({"month": "13"} if match is None else match.groupdict()))
         except ValueError:
-            raise _UnfitError(text, f"a date of the form {attribute.form!r} is expected") from None
+            raise _InvalidValueError(
+                text, f"expected a date of the form {attribute.form!r}"
+            ) from None
     return found

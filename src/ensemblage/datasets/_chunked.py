@@ -1,4 +1,4 @@
-"""Any file in blocks of rows, or sampled."""
+"""Files read in blocks of rows, and random samples of rows."""
 
 from __future__ import annotations
 
@@ -19,68 +19,70 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 
 from ensemblage.datasets._file_names import check_file, is_parquet
-from ensemblage.datasets._files import called, naming_file, read_table
+from ensemblage.datasets._files import display_name, naming_file, read_table
 from ensemblage.datasets._options import ReadOptions, Request, as_options
 from ensemblage.datasets._parquet import parquet_batches, survey_parquet
 from ensemblage.datasets._table import CATEGORICAL, MISSING_TOKENS, NUMERIC, Table
 from ensemblage.datasets._text import (
     ALWAYS_FINE,
-    BLANKS,
     ENCODING_NAMES,
     GZIP,
     LARGEST_RATIO,
-    LONG,
+    LONG_TEXT,
     SURE_FIT,
+    WHITESPACE,
     Layout,
     Lines,
     Row,
     csv_options,
+    declared_separator,
     detect_piecewise,
-    even_out,
+    find_layout,
+    footer_note,
     format_notes,
     is_arff,
-    lay_out,
-    remark_note,
-    rows_by_blanks,
     rows_by_character,
-    said_separator,
+    rows_by_whitespace,
     split_text,
+    trim_rows,
 )
 from ensemblage.datasets._value_types import type_columns
 
 Texts = Mapping[str, Sequence[str]]
 Progress = Callable[[int, int], Any]
 
-# What numbers are told by: digits, a zero at the start of a group or not, groups up to four long.
-PLAIN_DIGITS = str.maketrans("12345678", "99999999")
-# Dates also by whether a group can be a month: 0, 1, 2 and the others.
+# The shape of a number: digits, leading zeros of a group, groups up to four digits long.
+NUMBER_DIGITS = str.maketrans("12345678", "99999999")
+# The shape of a date also keeps 0, 1 and 2, which decide whether a group can be a month.
 DATE_DIGITS = str.maketrans("3456789", "9999999")
 REST_OF_GROUP = re.compile(r"(?<=\d{4})\d+")
-BETWEEN = "\x1f"
-# A column with more shapes than this is categorical; so is one of that many characters.
-MOST_SHAPES = 20_000
-MOST_CHARACTERS = 2_000_000
-# Bytes that are read at a time.
-PIECE = 2**20
-# The first lines, which tell separator, header and units; more than those rules look at.
+# Joins texts; a unit separator does not occur in data.
+TEXT_SEPARATOR = "\x1f"
+# A column with more shapes than this is categorical.
+MAX_SHAPES = 20_000
+# So is one whose distinct shapes have more characters than this.
+MAX_CHARACTERS = 2_000_000
+# Bytes read at a time.
+CHUNK_BYTES = 2**20
+# First lines, from which separator, header and units are inferred.
 HEAD_LINES = 2000
-# Lines that a quoted value at the end of the first ones may go on for.
-MOST_QUOTED_LINES = 100
-# A text file of so many bytes is read in blocks.
-LARGE = 64 * 2**20
-# A block has so many rows, ...
-MOST_ROWS = 65_536
-# ... or fewer, but not below these, ...
-FEWEST_ROWS = 1024
-# ... so that it has no more than these values.
-MOST_VALUES = 2**21
+# Lines that a quoted value may continue after the first lines.
+MAX_QUOTED_LINES = 100
+# Text files of at least this many bytes are read in blocks.
+LARGE_FILE_BYTES = 64 * 2**20
+# Most rows of a block.
+MAX_BLOCK_ROWS = 65_536
+# Fewest rows of a block, however wide the table is.
+MIN_BLOCK_ROWS = 1024
+# Most values of a block with more than the fewest rows.
+MAX_BLOCK_VALUES = 2**21
 
 
 class TextDigest:
-    """One text of each shape that occurs in a column, in the order of their first occurrence.
+    """One text per shape in a column, in order of first occurrence.
 
-    Which format numbers have, whether texts are dates and whether day or month comes first depends
-    on shapes only, so that the rules for whole columns can judge the digest instead.
+    The format of numbers and dates depends on shapes only, so it can be inferred from the digest
+    instead of the whole column.
     """
 
     def __init__(self, kind: str | None) -> None:
@@ -97,12 +99,12 @@ class TextDigest:
             if not self._found:
                 self._keep((text, text) for text in values if text.strip() not in MISSING_TOKENS)
             return
-        if len(self._found) < MOST_SHAPES and self._characters < MOST_CHARACTERS:
+        if len(self._found) < MAX_SHAPES and self._characters < MAX_CHARACTERS:
             distinct = [*dict.fromkeys(values)]
-            # texts are written with few different digits together, as that is faster
-            digits = PLAIN_DIGITS if self._kind == NUMERIC else DATE_DIGITS
-            joined = BETWEEN.join(distinct).translate(digits)
-            shapes = REST_OF_GROUP.sub("", joined).split(BETWEEN)
+            # all texts at once, which is faster
+            digits = NUMBER_DIGITS if self._kind == NUMERIC else DATE_DIGITS
+            joined = TEXT_SEPARATOR.join(distinct).translate(digits)
+            shapes = REST_OF_GROUP.sub("", joined).split(TEXT_SEPARATOR)
             self._keep(
                 zip(shapes if len(shapes) == len(distinct) else distinct, distinct, strict=True)
             )
@@ -115,13 +117,13 @@ class TextDigest:
 
 
 class IrregularError(Exception):
-    """The file is not what its first lines promise, or says so in a way that takes all of it."""
+    """The file is not regular enough to be read in blocks; it has to be read whole."""
 
 
 class TextBlocks:
-    """A text file in blocks, after a pass that decides of it what a reader of the whole would.
+    """A text file in blocks, parsed as if it were read whole; a first pass infers the format.
 
-    IrregularError if that takes the whole. Progress is told in megabytes.
+    Raises IrregularError if the file has to be read whole. Progress is in megabytes.
     """
 
     def __init__(
@@ -135,12 +137,12 @@ class TextBlocks:
     ) -> None:
         self._path, self._request = path, request
         try:
-            self._look_at_head(tabs=tabs)
+            self._infer_format(tabs=tabs)
             self._survey(n_rows, progress)
         except (UnicodeError, OSError, EOFError, zlib.error) as error:
             raise IrregularError from error
         except ValueError as error:
-            if "expected after" in str(error):  # quotation marks inside of values
+            if "expected after" in str(error):  # quotation marks inside values
                 raise IrregularError from error
             raise
 
@@ -149,21 +151,21 @@ class TextBlocks:
         for texts in self._blocks(n_rows):
             yield Table(names, tuple(parser.read(texts[parser.name]) for parser in self.parsers))
 
-    def _look_at_head(self, *, tabs: bool) -> None:
-        """Find encoding, separator and quotation marks by the first lines of a file of more."""
+    def _infer_format(self, *, tabs: bool) -> None:
+        """Infer encoding, separator and quotation marks from the first lines."""
         options, name = self._request.options, self._request.name
         encoding = options.encoding or _detect_encoding(self._path)
         if encoding is None:
             raise IrregularError
         with _opened_text(self._path, encoding) as (lines, _):
             head = "".join(islice(lines, HEAD_LINES))
-            while len(head) < LONG and (line := next(lines, None)) is not None:
+            while len(head) < LONG_TEXT and (line := next(lines, None)) is not None:
                 head += line
             if is_arff(head) or not head.strip():
                 raise IrregularError
-            text, separator = said_separator(head, options.separator, tabs=tabs)
-            self._n_said = int(text != head)  # lines that name the separator
-            for line in chain(islice(lines, MOST_QUOTED_LINES), [None]):
+            text, separator = declared_separator(head, options.separator, tabs=tabs)
+            self._n_separator_lines = int(text != head)
+            for line in chain(islice(lines, MAX_QUOTED_LINES), [None]):
                 try:
                     split = split_text(text, name, separator)
                 except ValueError:
@@ -187,7 +189,7 @@ class TextBlocks:
                 digests[name].add(values)
             self.n_rows += len(next(iter(texts.values()), ()))
             if progress is not None:
-                progress(self._place // PIECE, size // PIECE)
+                progress(self._position // CHUNK_BYTES, size // CHUNK_BYTES)
         if self._lengths.most_common(1)[0][0] != self._layout.usual:
             raise IrregularError
         digested = {name: each.texts for name, each in digests.items()}
@@ -195,46 +197,46 @@ class TextBlocks:
         encoding = ENCODING_NAMES.get(self._encoding.lower(), self._encoding)
         notes = [*format_notes(self._separator, encoding, typed.format), *self._layout.notes]
         notes += typed.notes
-        if self._remarks:
-            notes.append(remark_note(len(self._remarks), self._remarks[0][0]))
+        if self._footer:
+            notes.append(footer_note(len(self._footer), self._footer[0][0]))
         self.parsers, self.notes = typed.parsers, tuple(notes)
 
     def _blocks(self, n_rows: int) -> Iterator[Texts]:
-        """Give named columns of texts, so many rows at a time.
+        """Yield named columns of texts, ``n_rows`` rows at a time.
 
-        Notes lengths of rows, the remarks at the end, and how far in the file it is.
+        Records the row lengths, the footer lines and the position in the file.
         """
         self._lengths: Counter[int] = Counter()
-        self._remarks: Lines = []
-        self._place = 0
-        with _opened_text(self._path, self._encoding) as (lines, place):
-            rows = self._rows(islice(lines, self._n_said, None))
-            head = self._counted(rows, self._n_head)
-            self._layout = layout = lay_out(head, self._request, more=True)
-            if layout.is_remark(head[-1][0]):
+        self._footer: Lines = []
+        self._position = 0
+        with _opened_text(self._path, self._encoding) as (lines, position):
+            rows = self._rows(islice(lines, self._n_separator_lines, None))
+            head = self._take(rows, self._n_head)
+            self._layout = layout = find_layout(head, self._request, more=True)
+            if layout.is_footer(head[-1][0]):
                 raise IrregularError
             yield layout.texts
-            held: Lines = []
-            while taken := self._counted(rows, n_rows):
+            pending: Lines = []
+            while taken := self._take(rows, n_rows):
                 taken = layout.without_comments(taken)
                 last = len(taken)
-                while last and layout.is_remark(taken[last - 1][0]):
+                while last and layout.is_footer(taken[last - 1][0]):
                     last -= 1
                 if not last:
-                    held += taken
+                    pending += taken
                     continue
-                block, held = held + taken[:last], taken[last:]
-                even_out(block, layout.width, self._request.name, layout.standard)
-                self._place = place()
+                block, pending = pending + taken[:last], taken[last:]
+                trim_rows(block, layout.width, self._request.name, layout.standard)
+                self._position = position()
                 yield _named_columns(layout, block)
-            self._remarks = held
+            self._footer = pending
 
     def _rows(self, lines: Iterable[str]) -> Iterator[tuple[Row, int]]:
-        if self._separator == BLANKS:
-            return rows_by_blanks(lines)
+        if self._separator == WHITESPACE:
+            return rows_by_whitespace(lines)
         return rows_by_character(lines, self._request.name, self._csv_options)
 
-    def _counted(self, rows: Iterator[tuple[Row, int]], number: int) -> Lines:
+    def _take(self, rows: Iterator[tuple[Row, int]], number: int) -> Lines:
         taken = [*islice(rows, number)]
         self._lengths.update(len(row) for row, _ in taken)
         return taken
@@ -242,10 +244,10 @@ class TextBlocks:
 
 def _named_columns(layout: Layout, lines: Lines) -> Texts:
     columns = list(zip(*(row for row, _ in lines), strict=True))
-    empty = set(range(layout.width)) - set(layout.places)
+    empty = set(range(layout.width)) - set(layout.positions)
     if any(any(map(str.strip, columns[j])) for j in empty):
-        raise IrregularError  # a column without a name has values after all
-    return {name: columns[j] for name, j in zip(layout.texts, layout.places, strict=True)}
+        raise IrregularError  # a column without a name has values
+    return {name: columns[j] for name, j in zip(layout.texts, layout.positions, strict=True)}
 
 
 def _detect_encoding(path: Path) -> str | None:
@@ -253,34 +255,34 @@ def _detect_encoding(path: Path) -> str | None:
 
     def pieces(file: BinaryIO) -> Iterator[bytes]:
         left = limit
-        while piece := file.read(PIECE):
+        while piece := file.read(CHUNK_BYTES):
             left -= len(piece)
             if left < 0:
                 raise IrregularError
             yield piece
 
-    with path.open("rb") as raw, _unpacked(raw) as file:
+    with path.open("rb") as raw, _decompressed(raw) as file:
         return detect_piecewise(pieces(file))
 
 
 @contextmanager
 def _opened_text(path: Path, encoding: str) -> Iterator[tuple[Iterator[str], Callable[[], int]]]:
-    """Open a file, packed or not: its lines, and a function that says how far they were read."""
-    with path.open("rb") as raw, _unpacked(raw) as file:
-        # line ends of all systems become line feeds
+    """Open a file, compressed or not: its lines, and a function that gives the position."""
+    with path.open("rb") as raw, _decompressed(raw) as file:
+        # all line endings become line feeds
         text = io.TextIOWrapper(file, encoding=encoding, newline=None)
         yield _lines(text), raw.tell
         text.detach()
 
 
-def _unpacked(raw: BinaryIO) -> BinaryIO:
+def _decompressed(raw: BinaryIO) -> BinaryIO:
     packed = raw.read(len(GZIP)) == GZIP
     raw.seek(0)
     return cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
 
 
 def _lines(text: Iterable[str]) -> Iterator[str]:
-    """Give lines without the mark of byte order and the old end of file."""
+    """Yield lines without the byte-order mark and the end-of-file character."""
     line: str | None = None
     for number, following in enumerate(text):
         if line is not None:
@@ -291,7 +293,7 @@ def _lines(text: Iterable[str]) -> Iterator[str]:
 
 
 class TableBlocks(NamedTuple):
-    """Tables that follow each other in a file, what to know of how it is read, and its rows."""
+    """Consecutive tables of a file, its number of rows, and notes on how it is read."""
 
     read: Callable[[], Iterator[Table]]
     n_rows: int
@@ -300,7 +302,7 @@ class TableBlocks(NamedTuple):
 
 
 def one_block(table: Table) -> TableBlocks:
-    """Take a table that was read whole for a file of one block."""
+    """Wrap a table that was read whole as a single block."""
     return TableBlocks(lambda: iter([table]), table.n_rows, table.notes)
 
 
@@ -314,11 +316,11 @@ def open_table(
 ) -> TableBlocks:
     """Open a file that ``read_table`` reads, in blocks if it is large.
 
-    The tables have the values and notes that the whole would have: a text file is looked through
-    first. One that takes the whole to be understood is read whole. ``block_rows`` asks for blocks
-    of any file. ``progress`` is told how many megabytes were looked through.
+    Values and notes are those of ``read_table``: a first pass over a text file infers its format.
+    Irregular text files are read whole. With ``block_rows``, files of any size are read in blocks.
+    ``progress`` is called with the megabytes of the first pass.
     """
-    request = Request(called(path), kinds or {}, as_options(options))
+    request = Request(display_name(path), kinds or {}, as_options(options))
     if str(path) != "-":
         with naming_file(path):
             found = _open_blocks(Path(path), request, block_rows, progress)
@@ -330,7 +332,7 @@ def open_table(
 def _open_blocks(
     path: Path, request: Request, block_rows: int | None, progress: Progress | None
 ) -> TableBlocks | None:
-    """Give blocks of a file that is large or of which they are asked for; else None."""
+    """Return blocks if the file is large or ``block_rows`` is given; else None."""
     kind, always = check_file(path), block_rows is not None
     tables: Callable[[], Iterator[Table]]
     notes: tuple[str, ...] = ()
@@ -340,10 +342,10 @@ def _open_blocks(
             return None
         n_rows, n_columns = shape
         tables = partial(parquet_batches, path, request, block_rows or rows_per_block(n_columns))
-    elif kind in {"text", "tabs"} and (always or path.stat().st_size >= LARGE):
+    elif kind in {"text", "tabs"} and (always or path.stat().st_size >= LARGE_FILE_BYTES):
         try:
             blocks = TextBlocks(
-                path, request, block_rows or MOST_ROWS, tabs=kind == "tabs", progress=progress
+                path, request, block_rows or MAX_BLOCK_ROWS, tabs=kind == "tabs", progress=progress
             )
         except IrregularError:
             return None
@@ -359,52 +361,52 @@ def _open_blocks(
                 left -= table.n_rows
                 yield table
             if left:
-                raise ValueError("The file changed while it was read: start again.")
+                raise ValueError("The file changed while it was read: run again.")
 
     return TableBlocks(read, n_rows, notes, in_blocks=True)
 
 
 def rows_per_block(n_columns: int) -> int:
-    """Give the rows of a block, so that wide ones have fewer."""
-    return max(FEWEST_ROWS, min(MOST_ROWS, MOST_VALUES // max(1, n_columns)))
+    """Return the rows per block, fewer for wide tables."""
+    return max(MIN_BLOCK_ROWS, min(MAX_BLOCK_ROWS, MAX_BLOCK_VALUES // max(1, n_columns)))
 
 
 def sample_table(
     path: str | PathLike[str],
-    most: int,
+    max_rows: int,
     seed: int,
     always: bool = False,
     *,
     kinds: Mapping[str, str] | None = None,
     options: ReadOptions | Mapping[str, Any] | None = None,
 ) -> Table:
-    """Read a file; of a large Parquet file only some rows, each as likely, in their order.
+    """Read a file; of a large Parquet file a random sample of rows, in file order.
 
-    Of a file that is read whole they are taken only with ``always``.
+    Other files are sampled only with ``always``.
     """
-    # of text, blocks do not keep how a target's numbers are written, and 01 may be a label
+    # blocks of text do not keep the target as written, and 01 may be a label
     if is_parquet(path):
         blocks = open_table(path, kinds=kinds, options=options)
     else:
         blocks = one_block(read_table(path, kinds=kinds, options=options))
-    if blocks.n_rows <= most or not (blocks.in_blocks or always):
-        return _joined(list(blocks.read()), blocks.notes)
+    if blocks.n_rows <= max_rows or not (blocks.in_blocks or always):
+        return _concatenate(list(blocks.read()), blocks.notes)
     rng = np.random.default_rng(seed)
-    chosen = np.sort(rng.choice(blocks.n_rows, most, replace=False, shuffle=False))
+    chosen = np.sort(rng.choice(blocks.n_rows, max_rows, replace=False, shuffle=False))
     parts, start = [], 0
     for table in blocks.read():
         first, last = np.searchsorted(chosen, [start, start + table.n_rows])
         parts.append(table.take(chosen[first:last] - start))
         start += table.n_rows
-    note = f"The file has {blocks.n_rows} rows, of which {most} were drawn by the seed {seed}."
-    return _joined(parts, (*blocks.notes, note))
+    note = f"A random sample of {max_rows} of {blocks.n_rows} rows is used (seed {seed})."
+    return _concatenate(parts, (*blocks.notes, note))
 
 
-def _joined(parts: list[Table], notes: tuple[str, ...]) -> Table:
-    """Put tables of the same columns one below the other."""
+def _concatenate(parts: list[Table], notes: tuple[str, ...]) -> Table:
+    """Concatenate tables with the same columns."""
     if len(parts) == 1:
         return replace(parts[0], notes=notes)
     columns = tuple(map(np.concatenate, zip(*(each.columns for each in parts), strict=True)))
     labels = [each.written for each in parts if each.written is not None]
-    written = _joined(labels, labels[0].notes) if labels else None
+    written = _concatenate(labels, labels[0].notes) if labels else None
     return replace(parts[0], columns=columns, written=written, notes=notes)

@@ -1,4 +1,4 @@
-"""Columns of arrays and frames."""
+"""Columns of arrays and dataframes."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ensemblage.datasets._table import (
 
 # Code of a missing value.
 MISSING_CODE = -1
-# Types of truth values, missing ones among them.
-TRUTH_TYPES = {type(None), bool, np.bool_}
+# Types of Boolean and missing values.
+BOOLEAN_TYPES = {type(None), bool, np.bool_}
 
 
 class _Positions(dict[Any, int]):
-    """Codes by category; any other value gets the same code, one more than there are."""
+    """Codes by category; unseen categories share the code ``len(categories)``."""
 
     def __init__(self, categories: Sequence[Any]) -> None:
         super().__init__((category, code) for code, category in enumerate(categories))
@@ -42,11 +42,11 @@ class _Positions(dict[Any, int]):
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column, read: as numbers (NaN where missing), or as values (None where missing).
+    """One column: ``numbers`` if numeric (NaN where missing), else ``values`` (None where missing).
 
-    Dates are numbers, days since 1970-01-01, and ``dated`` tells them from others. If the
-    column's type declares categories, ``declared`` lists them in order, and ``codes``, if the
-    type keeps them at hand, are positions among them.
+    Dates are numeric, days since 1970-01-01, with ``is_date`` set. ``declared`` are the categories
+    of a categorical dtype, in order, and ``codes`` the positions among them if the dtype stores
+    them.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Column:
     values: list[Any] | None = None
     declared: list[Any] | None = None
     codes: NDArray[np.int32] | None = None
-    dated: bool = False
+    is_date: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -63,8 +63,8 @@ class Column:
 
     @property
     def kind(self) -> str:
-        """Numeric, date or categorical, as truth values are, too."""
-        if self.dated:
+        """Numeric, date or categorical; Boolean columns are categorical."""
+        if self.is_date:
             return DATE
         return CATEGORICAL if self.numbers is None else NUMERIC
 
@@ -77,7 +77,7 @@ class Column:
         )
 
     def as_categories(self, declared: Sequence[Any] | None = None) -> Column:
-        """Take the values for categories, those declared if they are; refuse any other."""
+        """Convert to a categorical column; values outside ``declared`` are an error."""
         known = self.declared if declared is None else list(declared)
         column = Column(self.name, values=self._values(), declared=known)
         if declared is not None:
@@ -85,20 +85,20 @@ class Column:
             others = [value for value in column.occurring() if value not in allowed]
             if others:
                 raise ValueError(
-                    f"Column {self.name!r} holds {others[0]!r}, which is not among its "
+                    f"Column {self.name!r} contains {others[0]!r}, which is not one of its "
                     f"`categories`: {listing(map(str, declared))}."
                 )
         return column
 
     def coded(self) -> Column:
-        """Keep codes of values that are to be matched several times."""
+        """Replace values by codes, which are faster to match repeatedly."""
         if self.values is None:
             return self
         known = self.occurring()
         return Column(self.name, declared=known, codes=self.match(known))
 
     def occurring(self) -> list[Any]:
-        """Values that occur, sorted; of different types, by type first."""
+        """Return the unique values, sorted; mixed types are sorted by type first."""
         if self.numbers is not None:
             return [float(v) for v in np.unique(self.numbers[~np.isnan(self.numbers)])]
         if self.codes is not None and self.declared is not None:
@@ -111,11 +111,11 @@ class Column:
             return sorted(seen, key=lambda value: (type(value).__name__, str(value)))
 
     def categories(self) -> list[Any]:
-        """Those declared, or else those that occur."""
+        """Return the declared categories, or else the unique values."""
         return self.occurring() if self.declared is None else list(self.declared)
 
     def match(self, categories: Sequence[Any]) -> NDArray[np.int32]:
-        """Code by known categories; ``len(categories)`` for one that is not among them."""
+        """Encode by known categories; unseen categories get ``len(categories)``."""
         position = _Positions(categories)
         if self.codes is not None and self.declared is not None:
             known = [position[category] for category in self.declared]
@@ -124,24 +124,24 @@ class Column:
         return np.fromiter(map(position.__getitem__, values), dtype=np.int32, count=len(values))
 
     def field(self, row: int) -> Any:
-        """Give one value: a number, days of a date, or a category; None or NaN if it is missing."""
+        """Return one value: a number, a date as days, or a category; None or NaN if missing."""
         return self._values()[row] if self.numbers is None else float(self.numbers[row])
 
     def as_numbers(self) -> NDArray[np.float64]:
-        """Give the numbers; other columns have some if they are empty or hold truth values."""
+        """Return a numeric array; of categorical columns only Boolean and empty ones have one."""
         if self.numbers is not None:
             return self.numbers
         if self.codes is not None and (self.codes == MISSING_CODE).all():
             return np.full(len(self.codes), np.nan)
-        if self.values is not None and set(map(type, self.values)) <= TRUTH_TYPES:
+        if self.values is not None and set(map(type, self.values)) <= BOOLEAN_TYPES:
             return np.array(self.values, dtype=np.float64)
         raise ValueError(
-            f"Column {self.name!r} held numbers when the model was fitted and now holds "
-            "categories. Convert it to numbers, or fit again."
+            f"Column {self.name!r} was numeric when the model was fitted and is now categorical. "
+            "Convert it to numeric values, or fit the model again."
         )
 
     def _values(self) -> list[Any]:
-        """Give values, also those of codes, and of numbers that were categories in a fit."""
+        """Return values, decoded from codes, or from numbers that were categories in the fit."""
         if self.values is not None:
             return self.values
         if self.codes is not None and self.declared is not None:
@@ -154,21 +154,21 @@ class Column:
 
 
 def is_frame(X: Any) -> bool:
-    """Tell whether the columns may have types of their own, as in pandas, polars and Arrow."""
+    """Whether ``X`` is a dataframe of pandas, polars or Arrow, with one dtype per column."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return isinstance(frame, nw.DataFrame)
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> list[Column]:
-    """Read rows for an estimator, whose number and names of features are set or checked."""
-    # not at import: predictions of a file read columns without scikit-learn
+    """Read the columns of ``X``, setting or checking the estimator's features."""
+    # not at import: prediction from a file reads columns without scikit-learn
     from sklearn.utils import check_array  # noqa: PLC0415
     from sklearn.utils.validation import validate_data  # noqa: PLC0415
 
     if is_frame(X) or hasattr(X, "by_column"):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if min(X.shape) == 0:
-            check_array(np.empty(X.shape))  # says what is missing
+            check_array(np.empty(X.shape))  # raises scikit-learn's error
     else:
         X = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
     default = [f"x{j}" for j in range(estimator.n_features_in_)]
@@ -176,8 +176,8 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> list[Column]:
 
 
 def read_columns(X: Any, names: Sequence[str]) -> list[Column]:
-    """Read a frame or a two-dimensional array column by column."""
-    if hasattr(X, "by_column"):  # as rows of files are kept
+    """Read a dataframe or a two-dimensional array column by column."""
+    if hasattr(X, "by_column"):  # TableRows
         return [_read_array(one, name) for one, name in zip(X.by_column, names, strict=True)]
     if is_frame(X):
         series = nw.from_native(X, eager_only=True).iter_columns()
@@ -186,7 +186,7 @@ def read_columns(X: Any, names: Sequence[str]) -> list[Column]:
 
 
 def per_column(given: Any, names: Sequence[str], parameter: str) -> list[Any]:
-    """Give what a user says of each column, in a list or by name; None where nothing is said."""
+    """Expand a list, or a mapping by name, to one entry per column; None where not given."""
     if given is None or (isinstance(given, str) and given == "auto"):
         return [None] * len(names)
     if isinstance(given, Mapping):
@@ -194,27 +194,27 @@ def per_column(given: Any, names: Sequence[str], parameter: str) -> list[Any]:
         unknown = [str(name) for name in given if name not in known]
         if unknown:
             raise ValueError(
-                f"`{parameter}` names {unknown[0]!r}, which is no column."
+                f"`{parameter}` contains {unknown[0]!r}, which is not a column."
                 f"{suggestion(unknown[0], names)} The columns are: {listing(names)}."
             )
         return [given.get(name) for name in names]
     if len(given) != len(names):
         raise ValueError(
-            f"`{parameter}` has {count(len(given), 'entry', 'entries')}, but there are "
-            f"{count(len(names), 'column')}: one for each is needed."
+            f"`{parameter}` has {count(len(given), 'entry', 'entries')}, but `X` has "
+            f"{count(len(names), 'column')}: expected one entry per column."
         )
     return list(given)
 
 
 def as_kind(column: Column, kind: str | None, declared: Sequence[Any] | None = None) -> Column:
-    """Take a column as the user says: for numbers or dates, also where they are written as text."""
+    """Convert a column to the given kind; text is parsed as numbers or dates."""
     if declared is not None or (kind == CATEGORICAL and column.kind != CATEGORICAL):
         return column.as_categories(declared)
     if kind in {None, CATEGORICAL}:
         return column
     if column.kind == CATEGORICAL:
         return _parse(column, str(kind))
-    return replace(column, dated=kind == DATE)
+    return replace(column, is_date=kind == DATE)
 
 
 def _parse(column: Column, kind: str) -> Column:
@@ -223,19 +223,19 @@ def _parse(column: Column, kind: str) -> Column:
         found = np.array(known, dtype="datetime64[ms]" if kind == DATE else np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"Column {column.name!r} is to hold {PLURALS[kind]}, and holds other values ({error}): "
-            "correct them, or fit again with other `kinds`."
+            f"Column {column.name!r} cannot be converted to {PLURALS[kind]} ({error}): correct its "
+            "values, or fit again with other `kinds`."
         ) from None
     values = np.append(to_days(found) if kind == DATE else found, np.nan)
     column = _read_array(values[column.match(known)], column.name)
-    return replace(column, dated=kind == DATE)
+    return replace(column, is_date=kind == DATE)
 
 
 def _read_series(series: nw.Series[Any], name: str) -> Column:
     dtype = series.dtype
     if dtype.is_numeric():
         numbers = series.to_numpy()
-        if numbers.dtype.kind not in "iuf":  # decimals, and nullable numbers
+        if numbers.dtype.kind not in "iuf":  # decimals and nullable dtypes
             numbers = series.cast(nw.Float64).to_numpy()
         return _read_array(numbers, name)
     if isinstance(dtype, nw.Enum | nw.Categorical):
@@ -253,26 +253,26 @@ def _read_series(series: nw.Series[Any], name: str) -> Column:
 
 def _read_categorical(series: nw.Series[Any], name: str) -> Column:
     native = series.to_native()
-    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas keeps the codes at hand
+    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas stores codes
         codes = np.asarray(native.cat.codes, dtype=np.int32)
         return Column(name, declared=list(native.cat.categories), codes=codes)
     values = series.cast(nw.String).to_list()
     if isinstance(series.dtype, nw.Enum):
         return Column(name, values=values, declared=series.cat.get_categories().to_list())
-    # the other categories of a polars Categorical may come from any column of the session
+    # a polars Categorical shares its categories with other columns, so they are not declared
     return Column(name, values=values)
 
 
 def _read_temporal(series: nw.Series[Any], name: str) -> Column:
-    """Count days: of a date since 1970-01-01 in universal time, of a duration in all."""
+    """Convert dates to days since 1970-01-01 (UTC), and durations to days."""
     if series.dtype == nw.Time:
         raise TypeError(
-            f"Column {name!r} holds times of day: turn them into numbers, such as hours, first."
+            f"Column {name!r} contains times of day: convert them to numbers, such as hours."
         )
-    lasts = series.dtype == nw.Duration
-    moments = series.dt.total_milliseconds() if lasts else series.dt.timestamp("ms")
+    is_duration = series.dtype == nw.Duration
+    moments = series.dt.total_milliseconds() if is_duration else series.dt.timestamp("ms")
     days = moments.cast(nw.Float64).to_numpy() / MILLISECONDS_PER_DAY
-    return Column(name, days, dated=not lasts)
+    return Column(name, days, is_date=not is_duration)
 
 
 def _read_array(values: NDArray[Any], name: str) -> Column:
@@ -280,20 +280,20 @@ def _read_array(values: NDArray[Any], name: str) -> Column:
         numbers = np.asarray(values, dtype=np.float64)
         if np.isinf(numbers).any():
             raise ValueError(
-                f"Column {name!r} contains infinity. Replace it by a finite number, or by NaN "
+                f"Column {name!r} contains infinity. Replace it with a finite number, or with NaN "
                 "for a missing value."
             )
         return Column(name, numbers)
     if values.dtype.kind == "b":
         return Column(name, values=values.tolist(), declared=[False, True])
     if values.dtype.kind in "mM":
-        return Column(name, to_days(values), dated=values.dtype.kind == "M")
+        return Column(name, to_days(values), is_date=values.dtype.kind == "M")
     return _read_objects(values.tolist(), name)
 
 
 def _read_objects(values: list[Any], name: str) -> Column:
     kinds = set(map(type, values)) - {type(None)}
-    if kinds == {float}:  # by far the most common; a missing value is NaN or None
+    if kinds == {float}:  # the most common case; a missing value is NaN or None
         return _read_array(np.array(values, dtype=np.float64), name)
     if kinds != {str}:
         values = _with_none(values, name)
@@ -303,15 +303,15 @@ def _read_objects(values: list[Any], name: str) -> Column:
     if kinds and all(issubclass(kind, Real) for kind in kinds):
         return _read_array(np.array(values, dtype=np.float64), name)
     if kinds and all(issubclass(kind, (date, np.datetime64)) for kind in kinds):
-        moments = np.array([*map(_in_universal_time, values)], dtype="datetime64[ms]")
-        return Column(name, to_days(moments), dated=True)
+        moments = np.array([*map(_to_utc, values)], dtype="datetime64[ms]")
+        return Column(name, to_days(moments), is_date=True)
     return Column(name, values=values)
 
 
 def _with_none(values: list[Any], name: str) -> list[Any]:
-    """Put None for every missing value; only different values are looked at one by one."""
+    """Replace missing values by None; only unique values are tested."""
     try:
-        # pandas' NA is neither equal to itself nor unequal; NaN and NaT are unequal to themselves
+        # NaN and NaT differ from themselves; pandas' NA gives NA when compared
         missing = {
             value
             for value in set(values)
@@ -319,13 +319,14 @@ def _with_none(values: list[Any], name: str) -> list[Any]:
         }
     except TypeError:
         kinds = sorted({type(value).__name__ for value in values if type(value).__hash__ is None})
+        kind = kinds[0] if kinds else "nested value"
         raise TypeError(
-            f"Column {name!r} holds a {kinds[0] if kinds else 'nested value'}; each argument must "
-            "be a string or a number. Unpack such values into columns first."
+            f"Column {name!r} contains a {kind}; each argument must be a string or a number. "
+            "Expand such values into columns first."
         ) from None
     return [None if value in missing else value for value in values] if missing - {None} else values
 
 
-def _in_universal_time(moment: Any) -> Any:
+def _to_utc(moment: Any) -> Any:
     zoned = getattr(moment, "tzinfo", None) is not None
     return moment.astimezone(UTC).replace(tzinfo=None) if zoned else moment

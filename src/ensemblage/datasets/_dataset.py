@@ -28,39 +28,39 @@ from ensemblage.evaluation import CLASSIFICATION, REGRESSION, TASKS, Task
 Array = NDArray[Any]
 Doubles = NDArray[np.float64]
 
-# Up to so many different numbers are classes, whatever they are.
-FEW = 5
-# More different numbers than these are no classes.
-MANY = 20
-# A column of which this share are numbers, or different, is meant to be so.
+# A numeric target with at most this many distinct values is treated as classification.
+MAX_NUMERIC_CLASSES = 5
+# So is one with at most this many distinct integers.
+MAX_INTEGER_CLASSES = 20
+# Share of numeric, or of unique, values from which a column is taken to be numeric or unique.
 NEARLY_ALL = 0.9
-# Squares of such targets, summed over all rows, are still finite, also times a weight.
-LARGEST_TARGET = 1e70
-# Squares and sums of squares of features must stay finite in float64.
-LARGEST = 1e100
-# With fewer rows, all values of a column may well differ by chance.
-ENOUGH_ROWS = 20
-# Folds of a regression have targets of every tenth; ...
-N_PARTS = 10
-# ... where rows are few, of fewer parts of so many rows.
-PART_ROWS = 20
-# `dataset_fingerprint` hashes kinds by these codes, which seeds of studies depend on.
+# Largest absolute target: sums of weighted squares stay finite.
+MAX_TARGET = 1e70
+# Largest absolute feature: sums of squares stay finite in float64.
+MAX_FEATURE = 1e100
+# With fewer rows, all values of a column may be unique by chance.
+MIN_ROWS_FOR_NOTES = 20
+# Quantile bins of a numeric target, by which folds are stratified, at most.
+MAX_TARGET_BINS = 10
+# Rows per quantile bin, at least.
+MIN_BIN_ROWS = 20
+# Codes by which `dataset_fingerprint` hashes kinds; seeds of studies depend on them.
 FINGERPRINT_KINDS = {NUMERIC: "number", CATEGORICAL: "word"}
 
 
 def check_task(name: str | None) -> None:
     if name is not None and name not in TASKS:
         raise ValueError(
-            f"`task`={name!r} is not known.{suggestion(name, TASKS)} It must be one of: "
+            f"`task`={name!r} is unknown.{suggestion(name, TASKS)} Expected one of: "
             f"{', '.join(TASKS)}."
         )
 
 
 class Target(NamedTuple):
-    """What is to be predicted of each row, the rows where it is known, the task and its reason.
+    """The target, a mask of the rows where it is known, the task and its reason.
 
-    Values are texts, or numbers in a regression. With ``classes``, as a target has that is read
-    from a file in blocks, they are codes among these, -1 where missing.
+    Values are class labels as text, or floats in a regression. With ``classes``, set if the target
+    is read from a file in blocks, values are codes of the classes, -1 where missing.
     """
 
     values: Array
@@ -72,7 +72,7 @@ class Target(NamedTuple):
 
 
 def read_target(table: Table, target: str, asked: str | None = None) -> Target:
-    """Take a column for classes or for numbers, as asked or else by what it holds."""
+    """Read the target column for the given task, which is inferred by default."""
     check_task(asked)
     if target not in table.names:
         raise ValueError(
@@ -88,11 +88,11 @@ def read_target(table: Table, target: str, asked: str | None = None) -> Target:
         column = column if written is None else written.column(target)
         known = ~is_missing(column)
     elif numbers is None:
-        raise ValueError(_no_number(column, target))
+        raise ValueError(_not_numeric(column, target))
     else:
         known = ~np.isnan(numbers)
     if not known.any():
-        raise ValueError(f"The target column {target!r} has no values.")
+        raise ValueError(f"All values of the target column {target!r} are missing.")
     if task is REGRESSION and numbers is not None:
         _check_numbers(numbers[known], target)
         return Target(numbers, known, task, reason, () if written is None else written.notes)
@@ -100,7 +100,7 @@ def read_target(table: Table, target: str, asked: str | None = None) -> Target:
     if (labels == labels[0]).all():
         raise ValueError(
             f"The target column {target!r} has only one class, {str(labels[0])!r}: "
-            "at least two are needed."
+            "expected at least two."
         )
     values = np.full(len(column), "", dtype=labels.dtype)
     values[known] = labels
@@ -108,7 +108,7 @@ def read_target(table: Table, target: str, asked: str | None = None) -> Target:
 
 
 def _numbers(column: Array) -> Doubles | None:
-    """Give the column as numbers, NaN for missing; None where it holds anything else."""
+    """Convert a column to float64 with NaN for missing values; None if it is not numeric."""
     if kind_of(column) != CATEGORICAL:
         return column if kind_of(column) == NUMERIC else None
     found = np.array([np.nan if text is None else parse_number(str(text)) for text in column])
@@ -118,75 +118,79 @@ def _numbers(column: Array) -> Doubles | None:
 def _task(
     table: Table, target: str, numbers: Doubles | None, asked: str | None
 ) -> tuple[Task, str]:
-    """Decide, with a sentence: text and few numbers are classes."""
+    """Infer the task, with a sentence on why."""
     if asked is not None:
         task = TASKS[asked]
-        return task, f"{target!r} is predicted as {task.targets}, as `task` asks."
+        return task, f"{target!r} is treated as {task.name}, as set by `task`."
     if target in table.categories:
         return CLASSIFICATION, f"{target!r} has declared categories: treated as classification."
     if numbers is None:
-        _refuse_spoilt(table.column(target), target)
-        return CLASSIFICATION, f"{target!r} holds no numbers: treated as classification."
+        _refuse_nearly_numeric(table.column(target), target)
+        return CLASSIFICATION, f"{target!r} is not numeric: treated as classification."
     known = numbers[~np.isnan(numbers)]
-    different = np.unique(known)
-    holds = f"{target!r} holds {len(different)} different numbers"
-    if are_classes(known, different):
-        return CLASSIFICATION, f"{holds}, few enough for classes; set `task` to override."
-    return REGRESSION, f"{holds}, treated as regression; set `task` to override."
+    distinct = np.unique(known)
+    found = f"{target!r} has {len(distinct)} distinct numeric values"
+    if are_classes(known, distinct):
+        return CLASSIFICATION, (
+            f"{found}: treated as classification; use `task` regression for a numeric target."
+        )
+    return REGRESSION, f"{found}: treated as regression; use `task` classification for classes."
 
 
-def are_classes(known: Doubles, different: Doubles) -> bool:
-    """Take numbers for classes if they are few.
+def are_classes(known: Doubles, distinct: Doubles) -> bool:
+    """Whether a numeric target is treated as classification.
 
-    That is five different ones at most, or twenty whole ones that occur twice or more on average.
+    So it is with at most five distinct values, or twenty distinct integers that occur at least
+    twice on average.
     """
-    if len(different) <= FEW:
+    if len(distinct) <= MAX_NUMERIC_CLASSES:
         return True
-    whole = bool((different == np.round(different)).all())
-    return whole and len(different) <= min(MANY, len(known) / 2)
+    whole = bool((distinct == np.round(distinct)).all())
+    return whole and len(distinct) <= min(MAX_INTEGER_CLASSES, len(known) / 2)
 
 
 def _check_numbers(y: Doubles, target: str) -> None:
     if y.min() == y.max():
         raise ValueError(
-            f"The target column {target!r} holds only one number, {y[0]:g}: there is nothing to "
-            "predict."
+            f"The target column {target!r} is constant ({y[0]:g}): there is nothing to predict."
         )
     largest = y[np.argmax(np.abs(y))]
-    if not abs(largest) <= LARGEST_TARGET:
+    if not abs(largest) <= MAX_TARGET:
         raise ValueError(
-            f"The target column {target!r} holds {largest:g}; numbers beyond {LARGEST_TARGET:g} "
-            "cannot be squared and summed: correct them, or divide the column."
+            f"The target column {target!r} contains {largest:g}; absolute values must not exceed "
+            f"{MAX_TARGET:g}: correct them, or rescale the column."
         )
 
 
-def _refuse_spoilt(column: Array, target: str) -> None:
-    """Refuse a column of many numbers in which a few values are none."""
+def _refuse_nearly_numeric(column: Array, target: str) -> None:
+    """Refuse a nearly numeric column with a few values that are not numbers."""
     if kind_of(column) != CATEGORICAL:
         return
     texts = [str(text) for text in column[~is_missing(column)]]
     others = [text for text in texts if np.isnan(parse_number(text))]
-    if len(set(texts)) > MANY and 0 < len(others) <= (1 - NEARLY_ALL) * len(texts):
+    if len(set(texts)) > MAX_INTEGER_CLASSES and 0 < len(others) <= (1 - NEARLY_ALL) * len(texts):
         raise ValueError(
-            f"The target column {target!r} holds {len(texts) - len(others)} numbers and "
-            f"{others[0]!r}, which is not a finite number: correct it or leave it empty, or ask "
-            "for classes by `task`."
+            f"The target column {target!r} contains {len(texts) - len(others)} numbers and "
+            f"{others[0]!r}, which is not a finite number: correct it or leave it empty, or use "
+            "`task` classification."
         )
 
 
-def _no_number(column: Array, target: str) -> str:
+def _not_numeric(column: Array, target: str) -> str:
     if kind_of(column) == DATE:
-        return f"The target column {target!r} holds dates: count days from one of them first."
+        return (
+            f"The target column {target!r} contains dates: convert them to numbers, such as days."
+        )
     known = [str(text) for text in column if text is not None]
     bad = next(text for text in known if np.isnan(parse_number(text)))
     return (
-        f"The target column {target!r} holds {bad!r}, which is not a finite number, and `task` "
-        "asks for numbers: correct it or leave it empty, or predict classes."
+        f"The target column {target!r} contains {bad!r}, which is not a finite number, and `task` "
+        "is regression: correct it or leave it empty, or use classification."
     )
 
 
 def _texts(column: Array) -> list[str]:
-    """Write a column's values, none of them missing: whole numbers without a point."""
+    """Format values without missing ones as text; integers without a decimal point."""
     if kind_of(column) == NUMERIC:
         return [f"{x:.0f}" if x.is_integer() else repr(x) for x in column.tolist()]
     if kind_of(column) == DATE:
@@ -196,16 +200,16 @@ def _texts(column: Array) -> list[str]:
 
 
 def fold_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Give what folds and samples of rows are stratified by: classes, or tenths of the numbers."""
+    """Return the labels that folds are stratified by: classes, or quantile bins of the target."""
     if y.dtype.kind != "f":
         return y
-    n_parts = int(np.clip(len(y) // PART_ROWS, 1, N_PARTS))
-    inner = np.quantile(y, np.linspace(0, 1, n_parts + 1)[1:-1])
+    n_bins = int(np.clip(len(y) // MIN_BIN_ROWS, 1, MAX_TARGET_BINS))
+    inner = np.quantile(y, np.linspace(0, 1, n_bins + 1)[1:-1])
     return np.searchsorted(np.unique(inner), y, side="right")
 
 
 class ColumnTypes(NamedTuple):
-    """What is known of the columns to learn from; ``categories`` are those declared, or None."""
+    """Names, kinds and declared categories (or None) of the features."""
 
     names: tuple[str, ...]
     kinds: tuple[str, ...]
@@ -215,36 +219,36 @@ class ColumnTypes(NamedTuple):
 @set_module("ensemblage.datasets")
 @dataclass(frozen=True)
 class Dataset:
-    """Rows to learn from.
+    """Features, target and sources for a classification or regression task.
 
     Parameters
     ----------
     name : str
         A short name.
     X : ndarray of shape (n_rows, n_features)
-        Numbers with NaN for missing; or objects (float, str, None) if a column is categorical.
-        Dates are days since 1970-01-01.
+        Features: float64 with NaN for missing values, or object (float, str, None) if a column is
+        categorical. Dates are days since 1970-01-01.
     y : ndarray of shape (n_rows,)
-        The class of each row, as text, or the number to predict, as float64.
+        Target: class labels as text, or float64 for regression.
     feature_names : tuple of str
         The column names of ``X``.
     kinds : tuple of {"numeric", "categorical", "date"}
         The kind of each column of ``X``.
     target : str, default="class"
-        The name of the column that ``y`` was.
+        The name of the target column.
     description : str, default=""
         One sentence.
     origin : str, default=""
         Where the rows were read from.
     categories : mapping of str to tuple of str, default={}
-        Declared categories, in their order, also those that never occur.
+        Declared categories, in order, including those that do not occur.
     sources : ndarray of shape (n_rows,) or None, default=None
-        Where each row comes from, as text; not among the columns of ``X``.
+        Source of each row, as text; not among the columns of ``X``.
     notes : tuple of str, default=()
-        What a reader of results should know: how the file was read, rows left out, rows
-        repeated, odd columns.
+        How the file was read, and what may affect results: dropped rows, duplicate rows,
+        identifier columns.
     task_reason : str, default=""
-        Why it is classification or regression.
+        Why the task is classification or regression.
     """
 
     name: str
@@ -262,26 +266,26 @@ class Dataset:
 
     @property
     def task(self) -> Task:  # numpydoc ignore=RT01
-        """What is predicted: regression if ``y`` holds floats, else classification."""
+        """The task: regression if ``y`` is of dtype float, else classification."""
         return REGRESSION if self.y.dtype.kind == "f" else CLASSIFICATION
 
     @property
     def columns(self) -> ColumnTypes:  # numpydoc ignore=RT01
-        """What a model is made for: ``names``, ``kinds`` and ``categories`` of the columns."""
+        """The ``names``, ``kinds`` and declared ``categories`` of the features."""
         declared = tuple(self.categories.get(name) for name in self.feature_names)
         return ColumnTypes(self.feature_names, self.kinds, declared)
 
     @property
     def classes(self) -> dict[str, int]:  # numpydoc ignore=RT01
-        """Number of rows per class, in the order of the labels; empty for regression."""
+        """Number of rows per class, sorted by label; empty for regression."""
         if self.task is REGRESSION:
             return {}
         labels, counts = np.unique(self.y, return_counts=True)
         return dict(zip(labels.tolist(), counts.tolist(), strict=True))
 
     @property
-    def most_folds(self) -> int:  # numpydoc ignore=RT01
-        """So many folds can be drawn: the rows of the largest class, or half of all for numbers."""
+    def max_folds(self) -> int:  # numpydoc ignore=RT01
+        """Largest number of folds: rows of the largest class, or half of all rows in regression."""
         return max(self.classes.values(), default=len(self.y) // 2)
 
     @classmethod
@@ -297,14 +301,14 @@ class Dataset:
         source: str | None = None,
         task: str | None = None,
     ) -> Dataset:
-        """Split a table into features and what is to be predicted.
+        """Split a table into features and target.
 
         Parameters
         ----------
         table : Table
-            The table with the target column in it.
+            The table, including the target column.
         target : str
-            The column to predict. Rows without a value there are left out.
+            The target column. Rows where it is missing are dropped.
         name : str, default="data"
             A short name.
         description : str, default=""
@@ -312,18 +316,18 @@ class Dataset:
         origin : str, default=""
             Where the table was read from.
         drop : sequence of str, default=()
-            ColumnTypes to leave out, for example identifiers.
+            Columns to drop, for example identifiers.
         source : str, default=None
-            A column that tells where each row comes from; it is not learned from as a column.
+            The column with the source of each row; it is not used as a feature.
         task : {"classification", "regression"}, default=None
-            Whether the target holds classes or numbers. By default text is a class, and so are
-            numbers of which there are few: five different ones at most, or twenty whole ones that
-            occur twice or more on average.
+            The task. By default it is classification if the target is not numeric, has at most
+            five distinct values, or has at most twenty distinct integers that occur at least twice
+            on average; else regression.
 
         Returns
         -------
         Dataset
-            With notes on what was left out or looks odd.
+            With notes on dropped rows, duplicate rows and identifier columns.
 
         Examples
         --------
@@ -333,23 +337,26 @@ class Dataset:
         {'cook': 2, 'smith': 1}
         """
         predicted = read_target(table, target, task)
-        at_hand = set(table.names)
-        for each in (each for each in drop if each not in at_hand):
-            table.column(each)  # says that there is none
+        available = set(table.names)
+        for each in (each for each in drop if each not in available):
+            table.column(each)  # raises an error
         others = {target, source, *drop}
         names = [each for each in table.names if each not in others]
         if not names:
-            raise ValueError(f"There is no column beside the target {target!r} to learn from.")
+            raise ValueError(f"There are no features: the only column is the target {target!r}.")
         known, y = predicted.known, predicted.values[predicted.known]
         features = table.select(names).take(known)
         X, kinds = features.to_array(), features.kinds
         _check_magnitudes(features)
         # missing values included
         if all(_codes(column).max(initial=0) == 0 for column in features.columns):
-            raise ValueError(f"Every column beside {target!r} is constant: nothing can be learned.")
-        left_out = int((~known).sum())
+            raise ValueError(
+                f"Every column except the target {target!r} is constant: there is nothing to learn."
+            )
+        n_missing = int((~known).sum())
         sources = None if source is None else _source_names(table, source, target)[known]
-        notes = [f"Rows without a value of {target!r}, left out: {left_out}."] if left_out else []
+        missing = f"Rows with a missing value of {target!r}, left out: {n_missing}."
+        notes = [missing] if n_missing else []
         return cls(
             name=name, X=X, y=y, feature_names=features.names, kinds=kinds, target=target,
             description=description, origin=origin, categories=dict(table.categories),
@@ -364,23 +371,23 @@ class Dataset:
     def from_arrays(
         cls, X: Any, y: Any = None, *, sources: Any = None, task: str | None = None
     ) -> Dataset:
-        """Make a dataset of rows and their target.
+        """Make a dataset from features and target.
 
         Parameters
         ----------
         X : dataframe, array-like of shape (n_rows, n_features) or Dataset
-            The rows; a Dataset is given back as it is.
+            The features; a Dataset is returned unchanged.
         y : array-like of shape (n_rows,), default=None
-            The class or number of each row; not needed if ``X`` is a Dataset.
+            The target; not needed if ``X`` is a Dataset.
         sources : array-like of shape (n_rows,), default=None
-            Where each row comes from.
+            The source of each row.
         task : {"classification", "regression"}, default=None
-            By default the values of ``y`` decide, see :meth:`from_table`.
+            By default inferred from ``y``, see :meth:`from_table`.
 
         Returns
         -------
         Dataset
-            With notes on what looks odd.
+            With notes on duplicate rows and identifier columns.
 
         Examples
         --------
@@ -391,27 +398,25 @@ class Dataset:
         if isinstance(X, Dataset):
             if y is not None or sources is not None or task not in {None, X.task.name}:
                 raise TypeError(
-                    f"A Dataset has its own {X.task.targets} and sources: leave out `y`, "
-                    "`sources`, `groups` and `task`, and give methods by `methods`."
+                    "A Dataset has its own target and sources: do not pass `y`, `sources`, "
+                    "`groups` or `task`, and pass methods as `methods`."
                 )
             return X
         if y is None:
-            raise TypeError(
-                "`y`, the class or number of each row, is needed unless `X` is a Dataset."
-            )
+            raise TypeError("`y` is None: the target is required unless `X` is a Dataset.")
         columns = _columns(X)
         names = [each.name for each in columns]
         target, source = (_unused(name, names) for name in ("class", "source"))
-        beside = [_one_column(y, target)]
-        beside += [] if sources is None else [_one_column(sources, source)]
-        for each in beside:
+        given = [_one_column(y, target)]
+        given += [] if sources is None else [_one_column(sources, source)]
+        for each in given:
             if each.n_rows != columns[0].n_rows:
                 raise ValueError(
-                    f"`X` has {count(columns[0].n_rows, 'row')}, but there is a {each.name} for "
-                    f"{each.n_rows}."
+                    f"`X` has {count(columns[0].n_rows, 'row')}, but the {each.name} has "
+                    f"{each.n_rows}: expected the same number."
                 )
         return cls.from_table(
-            _table([*columns, *beside]), target, name="the rows",
+            _table([*columns, *given]), target, name="the rows",
             source=None if sources is None else source, task=task,
         )  # fmt: skip
 
@@ -419,19 +424,19 @@ class Dataset:
 def align_columns(
     table: Table, columns: Sequence[str], target: str | None, ignored: Collection[str]
 ) -> Table:
-    """Give the columns of new rows that a model was fitted on, as a table."""
-    at_hand, expected = set(table.names), {*columns, target, *ignored}
-    absent = [name for name in columns if name not in at_hand]
+    """Select the columns of new rows that a model was fitted on."""
+    available, expected = set(table.names), {*columns, target, *ignored}
+    absent = [name for name in columns if name not in available]
     extra = [name for name in table.names if name not in expected]
     if absent:
         raise ValueError(
-            f"The model needs columns that are not there: {listing(absent)}."
+            f"Columns that the model requires are missing: {listing(absent)}."
             f"{suggestion(absent[0], extra)}"
         )
     if extra:
         raise ValueError(
-            f"There are columns that the model does not know: {listing(extra)}."
-            f"{suggestion(extra[0], columns)} Leave them out of the file, or out of the training."
+            f"Columns that the model was not fitted on: {listing(extra)}."
+            f"{suggestion(extra[0], columns)} Remove them from the file, or drop them in training."
         )
     features = table.select(columns)
     _check_magnitudes(features)
@@ -445,18 +450,18 @@ def _source_names(table: Table, source: str, target: str) -> Array:
     if is_missing(column).any():
         raise ValueError(
             f"The source column {source!r} has {int(is_missing(column).sum())} missing values: "
-            "give those rows a source of their own, or leave them out."
+            "assign these rows to a source, or drop them."
         )
     return np.array(_texts(column), dtype=str)
 
 
 def _check_magnitudes(features: Table) -> None:
-    """Refuse numbers whose squares would overflow."""
+    """Refuse values whose squares would overflow."""
     for name, column in zip(features.names, features.columns, strict=True):
-        if kind_of(column) == NUMERIC and np.nanmax(np.abs(column), initial=0.0) > LARGEST:
+        if kind_of(column) == NUMERIC and np.nanmax(np.abs(column), initial=0.0) > MAX_FEATURE:
             raise ValueError(
-                f"Column {name!r} holds {column[np.nanargmax(np.abs(column))]:g}; numbers beyond "
-                f"{LARGEST:g} cannot be scaled: correct them, or divide the column."
+                f"Column {name!r} contains {column[np.nanargmax(np.abs(column))]:g}; absolute "
+                f"values must not exceed {MAX_FEATURE:g}: correct them, or rescale the column."
             )
 
 
@@ -466,13 +471,13 @@ def _row_notes(features: Table, y: Array) -> Iterator[str]:
     repeated = len(y) - len(np.unique(np.column_stack(codes), axis=0))
     if repeated:
         yield (
-            f"{repeated} of the {len(y)} rows {'repeats' if repeated == 1 else 'repeat'} another "
-            "row; duplicates across training and test rows inflate scores."
+            f"{repeated} of {len(y)} rows {'is a' if repeated == 1 else 'are'} duplicate"
+            f"{'s' * (repeated > 1)}; duplicates across training and test folds inflate scores."
         )
 
 
 def _codes(column: Array) -> NDArray[np.intp]:
-    """Give each value a number, equal ones the same, missing ones included."""
+    """Encode values as integers; missing values share a code."""
     if kind_of(column) != CATEGORICAL:
         return np.unique(column, return_inverse=True)[1]
     texts = ["" if value is None else f"={value}" for value in column]
@@ -480,8 +485,8 @@ def _codes(column: Array) -> NDArray[np.intp]:
 
 
 def column_notes(features: Table) -> list[str]:
-    """Say in one sentence per finding what looks odd about the columns."""
-    if features.n_rows < ENOUGH_ROWS:
+    """Return one sentence per row index, identifier and nearly numeric column."""
+    if features.n_rows < MIN_ROWS_FOR_NOTES:
         return []
     named = zip(features.names, features.columns, strict=True)
     return [text for name, column in named for text in _column_notes(name, column)]
@@ -490,7 +495,7 @@ def column_notes(features: Table) -> list[str]:
 def _column_notes(name: str, column: Array) -> Iterator[str]:
     if kind_of(column) == NUMERIC:
         if np.array_equal(column - column[0], np.arange(len(column))):
-            yield f"Column {name!r} is a row index: leave it out unless it means something."
+            yield f"Column {name!r} is a row index: drop it unless it is meaningful."
         return
     if kind_of(column) == DATE:
         return
@@ -499,14 +504,14 @@ def _column_notes(name: str, column: Array) -> Iterator[str]:
     if 0 < len(others) <= (1 - NEARLY_ALL) * len(values):
         yield f"Column {name!r} is categorical because {others[0]!r} is not a number."
     elif len(set(values)) > NEARLY_ALL * len(values):
-        yield f"Nearly every value of {name!r} is different: it looks like an identifier."
+        yield f"Column {name!r} looks like an identifier: nearly all values are unique."
 
 
 def dataset_fingerprint(dataset: Dataset) -> str:
-    """Hash what a method sees of a dataset: values, target, kinds and declared categories.
+    """Hash the values, target, sources, kinds and declared categories of a dataset.
 
-    Name, origin and notes do not count: the same rows from a file and from the network are the
-    same data.
+    Name, origin and notes are ignored: the same rows from a file and from the network have the same
+    hash.
     """
     categories = {name: list(values) for name, values in dataset.categories.items()}
     kinds = [FINGERPRINT_KINDS.get(kind, kind) for kind in dataset.kinds]
@@ -517,7 +522,7 @@ def dataset_fingerprint(dataset: Dataset) -> str:
             digest.update(_json_bytes(column.tolist()))
         else:
             numbers = column.astype("<f8")
-            # a missing value is missing, whatever its bits
+            # all NaN bit patterns are the same missing value
             digest.update(np.where(np.isnan(numbers), np.nan, numbers).astype("<f8").tobytes())
     digest.update(_json_bytes(np.asarray(dataset.y).tolist()))
     if dataset.sources is not None:
@@ -530,7 +535,7 @@ def _json_bytes(values: object) -> bytes:
 
 
 def frame_table(frame: Any, kinds: Mapping[str | None, str]) -> Table:
-    """Make a table of a frame, its columns of the kinds that are known."""
+    """Convert a dataframe to a table, with the given kinds."""
     columns = [as_kind(each, kinds.get(each.name)) for each in _columns(frame)]
     return _table(columns)
 
@@ -540,14 +545,16 @@ def _columns(X: Any) -> list[Column]:
         return read_columns(X, [str(name) for name in X.columns])
     rows = np.asarray(X)
     if rows.ndim != 2 or 0 in rows.shape:
-        raise ValueError(f"`X` must have rows and columns, got an array of shape {rows.shape}.")
+        raise ValueError(
+            f"`X` must be two-dimensional and not empty, got an array of shape {rows.shape}."
+        )
     return read_columns(rows, [f"x{j}" for j in range(rows.shape[1])])
 
 
 def _one_column(values: Any, name: str) -> Column:
     flat = np.asarray(values)
     if flat.size != len(flat):
-        raise ValueError(f"One {name} per row is needed, got an array of shape {flat.shape}.")
+        raise ValueError(f"Expected one {name} per row, got an array of shape {flat.shape}.")
     return read_columns(flat.reshape(-1, 1), [name])[0]
 
 
@@ -559,7 +566,7 @@ def _table(columns: Sequence[Column]) -> Table:
 
 
 def _table_column(column: Column) -> NDArray[Any]:
-    if column.dated:
+    if column.is_date:
         return days_to_dates(column.as_numbers())
     if column.numbers is not None:
         return column.numbers

@@ -1,4 +1,4 @@
-"""Estimators that take raw tables."""
+"""Mixin of estimators that encode raw tables."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ensemblage.datasets._encoder import TableEncoder
 
 ENCODE_DOCS = """
 encode : "auto", None or transformer, default="auto"
-    How categories, dates and missing values become numbers. "auto" puts a
-    :class:`~ensemblage.datasets.TableEncoder` before the fit where there are any, and nothing where
-    there are numbers only; None leaves the rows as they are; a transformer is always used.
+    How to encode categories, dates and missing values. "auto" fits a
+    :class:`~ensemblage.datasets.TableEncoder` if there are any, and none if all values are numeric;
+    None never encodes; a transformer always does.
 encoder_ : transformer
-    Fitted; only where one was used.
+    The fitted encoder; set only if one was used.
 """
 
 ENCODE_CONSTRAINT: list[Any] = [
@@ -35,7 +35,7 @@ ENCODE_CONSTRAINT: list[Any] = [
 
 
 def is_raw_table(X: Any, *, missing_values: bool = True) -> bool:
-    """Tell whether there are categories, dates or, if these count, missing values."""
+    """Whether there are categories, dates or, with ``missing_values``, missing values."""
     if issparse(X):
         return False
     frame = nw.from_native(X, eager_only=True, pass_through=True)
@@ -45,7 +45,7 @@ def is_raw_table(X: Any, *, missing_values: bool = True) -> bool:
         X = frame.to_numpy()
     try:
         values = np.asarray(X)
-        if values.dtype.kind in "cmM":  # complex numbers are refused as they are
+        if values.dtype.kind in "cmM":  # complex numbers are refused later
             return values.dtype.kind != "c"
         numbers = values.astype(np.float64, copy=False)
     except (TypeError, ValueError):
@@ -54,23 +54,23 @@ def is_raw_table(X: Any, *, missing_values: bool = True) -> bool:
 
 
 class EncodeMixin:
-    """Gives an estimator with a parameter ``encode`` the rows of any table as numbers.
+    """Encodes raw tables for an estimator with a parameter ``encode``.
 
-    ``n_features_in_`` and ``feature_names_in_`` are those of the table.
+    ``n_features_in_`` and ``feature_names_in_`` are those of the raw table.
     """
 
     _keeps_missing: ClassVar[bool] = False
-    """Whether the estimator itself handles NaN; then only categories are encoded."""
+    """Whether the estimator handles NaN itself; then missing values are not imputed."""
 
     _shows_table: ClassVar[bool] = False
-    """Whether something inside is shown the table itself, so that its numbers alone will not do."""
+    """Whether members use the raw table in addition to the encoded features."""
 
     encode: Any = None
 
     def _training_rows(
         self, X: Any, y: Any, sample_weight: Any = None, **checks: Any
     ) -> tuple[Any, NDArray[Any]]:
-        """Validate what ``fit`` gets, encoded where need be; rows without weight teach nothing."""
+        """Validate and encode the training rows; the encoder ignores rows of zero weight."""
         self.__dict__.pop("encoder_", None)
         encoder = self._encoder_for(X)
         if encoder is None:
@@ -88,7 +88,7 @@ class EncodeMixin:
         return rows, labels
 
     def _new_rows(self, X: Any, **checks: Any) -> Any:
-        """Validate rows to predict, encoded as in ``fit``."""
+        """Validate and encode rows to predict."""
         if not hasattr(self, "encoder_"):
             return validate_numbers(self, X, reset=False, **self._allowed(checks))
         X = _with_types(X)
@@ -96,7 +96,7 @@ class EncodeMixin:
         return check_array(self.encoder_.transform(X), **self._allowed(checks))
 
     def _encoder_for(self, X: Any) -> Any:
-        """Give the transformer to put before a fit on these rows, or None."""
+        """Return the transformer for these rows, or None."""
         if self.encode is None or self.encode is False:
             return None
         if not isinstance(self.encode, str):
@@ -111,7 +111,7 @@ class EncodeMixin:
         return {"ensure_all_finite": "allow-nan", **checks} if self._keeps_missing else checks
 
     def _encoded_width(self) -> int:
-        """Count the columns that the estimator itself sees."""
+        """Count the features after encoding."""
         names = self.encoder_.get_feature_names_out() if hasattr(self, "encoder_") else None
         return int(self.n_features_in_) if names is None else len(names)  # type: ignore[attr-defined]
 
@@ -125,7 +125,7 @@ class EncodeMixin:
 
 
 def as_pipeline(model: Any) -> Any:
-    """Show a fitted estimator that encodes its table as the pipeline that it is."""
+    """Convert a fitted estimator with an encoder to the equivalent pipeline."""
     if isinstance(model, Pipeline):
         last, inside = model.steps[-1]
         return Pipeline([*model.steps[:-1], (last, as_pipeline(inside))])
@@ -141,18 +141,18 @@ def as_pipeline(model: Any) -> Any:
 
 
 def _with_types(X: Any) -> Any:
-    """Keep the types of a list's values, which an array of strings would lose."""
+    """Keep the types of a list's values, which NumPy would convert to strings."""
     return X if hasattr(X, "shape") else np.array(X, dtype=object)
 
 
 def _fit_encoder(encoder: Any, X: Any, y: NDArray[Any], sample_weight: Any) -> Any:
-    """Encode training rows by what those with some weight teach."""
+    """Encode training rows, with the encoder fitted on rows of nonzero weight."""
     weights = np.asarray(1.0 if sample_weight is None else sample_weight)
-    absent = weights == 0
-    if weights.shape != y.shape or not absent.any() or absent.all():  # what is wrong is said later
+    zero = weights == 0
+    if weights.shape != y.shape or not zero.any() or zero.all():  # invalid weights raise later
         return encoder.fit_transform(X, y)
-    present, without = np.flatnonzero(~absent), np.flatnonzero(absent)
-    taught = encoder.fit_transform(safe_indexing(X, present), y[present])
-    rows = np.empty((len(y), taught.shape[1]), dtype=taught.dtype)
-    rows[present], rows[without] = taught, encoder.transform(safe_indexing(X, without))
+    weighted, unweighted = np.flatnonzero(~zero), np.flatnonzero(zero)
+    encoded = encoder.fit_transform(safe_indexing(X, weighted), y[weighted])
+    rows = np.empty((len(y), encoded.shape[1]), dtype=encoded.dtype)
+    rows[weighted], rows[unweighted] = encoded, encoder.transform(safe_indexing(X, unweighted))
     return rows

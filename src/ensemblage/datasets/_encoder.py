@@ -1,4 +1,4 @@
-"""Raw tables to numbers."""
+"""Encoder of raw tables."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from ensemblage.datasets._table import CATEGORICAL, KINDS
 
 Doubles = NDArray[np.float64]
 
-# The category of missing values, where there were some in training.
+# Category of missing values, if there are any in training.
 MISSING_CATEGORY = "missing"
-# The name of what rare categories are put together under.
+# Category of all rare categories.
 OTHER = "other"
 
 
 def _category_codes(column: Column, known: Sequence[Any]) -> NDArray[np.int32]:
-    """Code by known categories; ``len(known)`` for others, and for missing if that is not known."""
+    """Encode by known categories; ``len(known)`` for unseen ones, and unseen missing values."""
     codes = column.match(known)
     missing = known.index(MISSING_CATEGORY) if MISSING_CATEGORY in known else len(known)
     codes[codes == MISSING_CODE] = missing
@@ -53,7 +53,7 @@ def _category_codes(column: Column, known: Sequence[Any]) -> NDArray[np.int32]:
 def split_rare(
     column: Column, min_frequency: float | None, max_categories: int | None
 ) -> tuple[list[Any], list[Any]]:
-    """Part categories from those with too few rows, and from the rarest of too many."""
+    """Split categories into frequent and rare ones."""
     seen = column.occurring()
     if (column.match(seen) == MISSING_CODE).any() and MISSING_CATEGORY not in seen:
         seen = Column(column.name, values=[*seen, MISSING_CATEGORY]).occurring()
@@ -63,32 +63,32 @@ def split_rare(
     rare = counts < least
     if max_categories is not None and len(seen) - rare.sum() + rare.any() > max_categories:
         rare |= np.argsort(np.argsort(-counts, kind="stable")) >= max_categories - 1
-    own = [category for category, few in zip(seen, rare, strict=True) if not few]
-    return own, [category for category, few in zip(seen, rare, strict=True) if few]
+    frequent = [category for category, few in zip(seen, rare, strict=True) if not few]
+    return frequent, [category for category, few in zip(seen, rare, strict=True) if few]
 
 
-def feature_codes(column: Column, own: list[Any], rare: list[Any]) -> NDArray[np.int32]:
-    """Code by features: rare categories share the last, and unseen ones have one more."""
-    codes = _category_codes(column, [*own, *rare])
-    unseen = codes == len(own) + len(rare)
-    return np.where(unseen, len(own) + bool(rare), np.minimum(codes, len(own)))
+def feature_codes(column: Column, frequent: list[Any], rare: list[Any]) -> NDArray[np.int32]:
+    """Encode by one-hot feature: rare categories share the last, unseen ones get the next code."""
+    codes = _category_codes(column, [*frequent, *rare])
+    unseen = codes == len(frequent) + len(rare)
+    return np.where(unseen, len(frequent) + bool(rare), np.minimum(codes, len(frequent)))
 
 
-def one_hot(column: Column, own: list[Any], rare: list[Any]) -> Doubles:
-    """Give zeros and ones, (n_rows, n_features); unseen categories have no one."""
-    codes = feature_codes(column, own, rare)
-    out = np.zeros((column.n_rows, len(own) + bool(rare)), order="F")
+def one_hot(column: Column, frequent: list[Any], rare: list[Any]) -> Doubles:
+    """One-hot encode, (n_rows, n_features); unseen categories are all zeros."""
+    codes = feature_codes(column, frequent, rare)
+    out = np.zeros((column.n_rows, len(frequent) + bool(rare)), order="F")
     rows = np.flatnonzero(codes < out.shape[1])
     out[rows, codes[rows]] = 1.0
     return out
 
 
-def means_of_other_folds(
+def cross_fitted_means(
     encoder: TargetEncoder, codes: NDArray[np.int32], y: NDArray[Any], folds: Sequence[Fold]
 ) -> Doubles:
-    """Give each row the means that a fitted encoder would have learnt from the other folds.
+    """Target-encode the training rows by cross fitting: each fold by means of the other folds.
 
-    This is what scikit-learn's ``fit_transform`` gives, which takes folds from 1.9 on only.
+    As ``fit_transform`` of scikit-learn's ``TargetEncoder``, which accepts folds only from 1.9 on.
     """
     classes = encoder.classes_
     shares = [] if classes is None else [(y == each).astype(np.int64) for each in classes]
@@ -103,76 +103,75 @@ def means_of_other_folds(
 
 @set_module("ensemblage.datasets")
 class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
-    r"""Turn a table of numbers, categories, dates and missing values into numbers.
+    r"""Encode a table with numeric, categorical and date columns and missing values.
 
-    Numeric and date columns: a missing value becomes the median, with a feature that marks it, and
-    features are standardised. Categorical columns and truth values: each category becomes a feature
-    of zeros and ones, a missing value being a category too. Columns of very many categories become
-    smoothed means of the target. What does not vary in training is left out. This is what the
-    commands ``fit``, ``compare`` and ``cluster`` do with a file.
+    Numeric and date columns: missing values are imputed by the median, with an indicator feature,
+    and features are standardised. Categorical and Boolean columns are one-hot encoded; missing is
+    a category. High-cardinality columns are target encoded. Features that are constant in training
+    are dropped. The commands ``fit``, ``compare`` and ``cluster`` encode files in this way.
 
     Parameters
     ----------
     kinds : "auto", list or dict, default="auto"
-        ``"numeric"``, ``"categorical"`` or ``"date"`` for each column, in a list, or by name for
-        some of them; None, and all others, as their type says.
+        ``"numeric"``, ``"categorical"`` or ``"date"`` for each column, in a list or by name. For
+        columns that are None or not named, the dtype decides.
     categories : "auto", list or dict, default="auto"
-        Lists of categories for columns that have them, in a list with None for the others, or by
-        name. Such a column is categorical even if it holds numbers, and ``fit`` refuses any other
-        value in it.
+        Lists of categories, in a list with None for other columns, or by name. Such a column is
+        categorical even if its values are numbers, and any other value in it is an error in
+        ``fit``.
     max_categories : int, default=100
-        A column of more categories is encoded as ``high_cardinality`` says.
+        Columns with more categories are encoded as set by ``high_cardinality``.
     min_frequency : int or float, default=None
-        Categories with fewer rows, or a smaller share of the rows, are put together as ``other``.
+        Categories with fewer rows, or a smaller fraction of the rows, are grouped as ``other``.
     high_cardinality : {"target", "rare"}, default="target"
-        How to encode a column of more than ``max_categories`` categories: by the mean of the
-        target in each, or by putting the rarest together. Without a target it is always the
-        second.
+        How to encode a column with more than ``max_categories`` categories: "target" for target
+        encoding, "rare" for one-hot encoding with the rarest categories grouped as ``other``.
+        Without ``y`` it is always "rare".
     missing_values : {"median", "keep"}, default="median"
-        Impute missing numbers by the median and mark them, or leave them as NaN for an estimator
-        that handles them.
+        "median" imputes missing numeric values and adds an indicator of missingness; "keep" leaves
+        NaN, for estimators that handle it.
     scale : bool, default=True
-        Whether numbers, marks of missing values and means of the target are standardised.
+        Whether to standardise numeric features, missing indicators and target encodings.
     cv : int, default=5
-        Folds from which means of the target are taken in ``fit_transform``.
+        Number of folds for the cross fitting of target encodings in ``fit_transform``.
     random_state : int, RandomState instance or None, default=None
-        For these folds; nothing else is random.
+        Determines these folds.
 
     Attributes
     ----------
     kinds_ : list of {"numeric", "categorical", "date"}
         Kind of each column.
     categories_ : list of list or None
-        For each categorical column the categories known from training and not rare, ``"missing"``
-        among them if there were missing values.
+        Frequent categories of each categorical column in training, including ``"missing"`` if
+        there were missing values; None for other columns.
     rare_categories_ : list of list or None
-        Those that are put together as ``other``.
+        Rare categories of each categorical column, grouped as ``other``.
     numeric_steps_ : Pipeline or None
-        What imputes and standardises; None if all columns are categorical.
+        Imputation and scaling of numeric columns; None if all columns are categorical.
     target_columns_ : ndarray of int
-        Positions of the columns that have too many categories, and become means of the target.
+        Indices of the target-encoded columns.
     target_encoder_ : TargetEncoder or None
-        What holds these means.
+        The target encoder of these columns.
     target_scaler_ : StandardScaler or None
-        What standardises them.
+        The scaler of the target encodings.
     varying_ : ndarray of bool
-        Which of the features that could be made vary in training and are there.
+        Mask of the features that vary in training; the others are dropped.
     feature_columns_ : ndarray of shape (n_features_out,)
-        Position of the column that each feature comes from.
+        Index of the input column of each feature.
     n_features_in_ : int
-        Number of columns.
+        Number of input columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where they all have one.
+        Names of the input columns; set only if all are strings.
 
     Notes
     -----
-    A category that was not seen in training has only zeros, or the mean of the target. The mean
-    of a category with :math:`n` rows is shrunk towards that of all rows as scikit-learn's
-    :class:`~sklearn.preprocessing.TargetEncoder` does.
+    An unseen category is all zeros in a one-hot encoding, and the overall mean of the target in a
+    target encoding. Means of categories are shrunk towards the overall mean by scikit-learn's
+    :class:`~sklearn.preprocessing.TargetEncoder`.
 
-    ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)`` on purpose where there are
-    means of the target: each row gets means from the other folds, so that what comes after does
-    not learn from a row's own target. Pipelines call ``fit_transform``.
+    ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)`` for target encodings: each row
+    is encoded by means of the other folds (cross fitting), so that a row's own target does not
+    leak into its features. Pipelines call ``fit_transform``.
 
     Examples
     --------
@@ -230,26 +229,26 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
     @guarded_fit
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn medians, scales, categories and means of the target.
+        """Fit the encoder.
 
         Parameters
         ----------
         X : dataframe or array-like of shape (n_samples, n_columns)
-            Numbers, categories, dates and truth values; any may be missing.
+            Numeric, categorical, date and Boolean columns, with or without missing values.
         y : array-like of shape (n_samples,), default=None
-            Classes or a numeric target; only columns of very many categories need it.
+            Target, used only for the target encoding of high-cardinality columns.
 
         Returns
         -------
         self : object
             Fitted encoder.
         """
-        self._learn(X, y)
+        self._fit(X, y)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Any, y: Any = None) -> Doubles:
-        """Learn, and encode the training rows, each by means of the target in other folds.
+        """Fit the encoder and encode the training rows, with cross fitting of target encodings.
 
         Parameters
         ----------
@@ -261,9 +260,9 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
-            Equal to what ``transform`` gives, means of the target aside.
+            Encoded rows; equal to ``transform(X)`` except for target encodings.
         """
-        return self._learn(X, y)
+        return self._fit(X, y)
 
     def transform(self, X: Any) -> Doubles:
         """Encode rows.
@@ -276,7 +275,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
-            Finite numbers, and NaN only with ``missing_values="keep"``.
+            Encoded rows; NaN only with ``missing_values="keep"``.
         """
         check_is_fitted(self)
         found = read_features(self, X, reset=False)
@@ -287,76 +286,78 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         return np.asfortranarray(self._encode(columns, means)[:, self.varying_])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Name the features as a reader would: ``age``, ``age missing``, ``job = cook``.
+        """Return feature names such as ``age``, ``age missing`` and ``job = cook``.
 
         Parameters
         ----------
         input_features : array-like of str, default=None
-            Names of the columns, for a table that had none in ``fit``.
+            Column names, if ``X`` had none in ``fit``.
 
         Returns
         -------
         ndarray of shape (n_features_out,)
-            Names.
+            Feature names.
         """
         check_is_fitted(self)
         names = check_feature_names_in(self, input_features)
-        features = [f"{names[column]}{ending}" for column, ending, _ in self._features()]
+        features = [f"{names[column]}{suffix}" for column, suffix, _ in self._features()]
         return np.asarray(np.array(features, dtype=object)[self.varying_])
 
-    def _learn(self, X: Any, y: Any) -> Doubles:
-        """Set the fitted attributes, and give the training rows encoded."""
-        columns = self._learn_kinds(read_features(self, X, reset=True))
+    def _fit(self, X: Any, y: Any) -> Doubles:
+        """Set the fitted attributes and return the encoded training rows."""
+        columns = self._fit_kinds(read_features(self, X, reset=True))
         if y is not None:
             check_consistent_length(X, y)
         numbers = self._numbers(columns)
-        fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+        imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
         steps = make_pipeline(
-            fill if self.missing_values == "median" else "passthrough",
+            imputer if self.missing_values == "median" else "passthrough",
             StandardScaler() if self.scale else "passthrough",
         )
-        with np.errstate(invalid="ignore"):  # the mean of a column without values
+        with np.errstate(invalid="ignore"):  # the mean of an all-missing column
             self.numeric_steps_ = steps.fit(numbers) if numbers.size else None
-        self._learn_categories(columns, by_target=y is not None)
-        encoded = self._encode(columns, self._learn_means(columns, y))
+        self._fit_categories(columns, target_encode=y is not None)
+        encoded = self._encode(columns, self._fit_target_encoder(columns, y))
         known = ~np.isnan(encoded).all(axis=0)
         varying = known & (encoded != encoded[0]).any(axis=0)
-        # where nothing varies, something must stay for an estimator to take
+        # if nothing varies, keep all: estimators need at least one feature
         self.varying_ = varying if varying.any() else np.ones_like(varying)
         self.feature_columns_ = np.array([each[0] for each in self._features()])[self.varying_]
         return np.asfortranarray(encoded[:, self.varying_])
 
-    def _learn_kinds(self, columns: list[Column]) -> list[Column]:
+    def _fit_kinds(self, columns: list[Column]) -> list[Column]:
         names = [column.name for column in columns]
         kinds = per_column(self.kinds, names, "kinds")
         unknown = [kind for kind in kinds if kind not in {*KINDS, None}]
         if unknown:
             raise ValueError(
-                f"`kinds` holds {unknown[0]!r}; {listing(map(repr, KINDS))} are known."
+                f"`kinds` contains {unknown[0]!r}; expected one of {listing(map(repr, KINDS))}."
             )
         declared = per_column(self.categories, names, "categories")
         columns = [as_kind(*each).coded() for each in zip(columns, kinds, declared, strict=True)]
         self.kinds_ = [column.kind for column in columns]
         return columns
 
-    def _learn_categories(self, columns: list[Column], *, by_target: bool) -> None:
-        by_target = by_target and self.high_cardinality == "target"
-        most = None if by_target else self.max_categories
+    def _fit_categories(self, columns: list[Column], *, target_encode: bool) -> None:
+        target_encode = target_encode and self.high_cardinality == "target"
+        max_categories = None if target_encode else self.max_categories
         splits = [
-            split_rare(column, self.min_frequency, most) if column.kind == CATEGORICAL else None
+            split_rare(column, self.min_frequency, max_categories)
+            if column.kind == CATEGORICAL
+            else None
             for column in columns
         ]
-        wide = [
+        high_cardinality = [
             j
             for j, split in enumerate(splits)
             if split is not None and len(split[0]) + bool(split[1]) > self.max_categories
         ]
-        self.target_columns_ = np.array(wide, dtype=np.intp)
+        self.target_columns_ = np.array(high_cardinality, dtype=np.intp)
         self.categories_ = [None if split is None else split[0] for split in splits]
         self.rare_categories_ = [None if split is None else split[1] for split in splits]
 
-    def _learn_means(self, columns: list[Column], y: Any) -> Doubles | None:
-        """Learn means of the target, and give each row those of other folds."""
+    def _fit_target_encoder(self, columns: list[Column], y: Any) -> Doubles | None:
+        """Fit the target encoder and return the cross-fitted encodings."""
         self.target_encoder_, self.target_scaler_ = None, None
         if not len(self.target_columns_):
             return None
@@ -369,12 +370,12 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         codes = self._target_codes(columns)
         self.target_encoder_ = TargetEncoder(cv=self.cv).fit(codes, y)
         folds = deal_folds(labels, self.cv, rng)
-        means = means_of_other_folds(self.target_encoder_, codes, y, folds)
+        means = cross_fitted_means(self.target_encoder_, codes, y, folds)
         self.target_scaler_ = StandardScaler().fit(means) if self.scale else None
         return means
 
     def _numbers(self, columns: list[Column]) -> Doubles:
-        """Give the columns that are not categorical, (n_rows, n_columns)."""
+        """Numeric and date columns, (n_rows, n_columns)."""
         found = [column.as_numbers() for column in columns if column.kind != CATEGORICAL]
         numbers = np.array(found, dtype=np.float64).reshape(-1, columns[0].n_rows).T
         if self.scale:
@@ -390,32 +391,32 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
                 yield j
 
     def _target_codes(self, columns: list[Column]) -> NDArray[np.int32]:
-        """Codes of the columns with too many categories, (n_rows, n_columns)."""
+        """Category codes of the target-encoded columns, (n_rows, n_columns)."""
         return np.column_stack(
             [feature_codes(columns[j], *self._split(j)) for j in self.target_columns_]
         )
 
     def _features(self) -> Iterator[tuple[int, str, str | None]]:
-        """Tell column, ending of the name and category of all features, varying or not."""
+        """Yield column index, name suffix and category of all features, including constant ones."""
         numeric = [j for j, kind in enumerate(self.kinds_) if kind != CATEGORICAL]
         yield from ((j, "", None) for j in numeric)
         if self.numeric_steps_ is not None and self.missing_values == "median":
             for k in self.numeric_steps_[0].indicator_.features_:
                 yield numeric[k], " missing", None
         for j in self._one_hot_columns():
-            own, rare = self._split(j)
-            for label in map(_label_text, [*own, OTHER] if rare else own):
+            frequent, rare = self._split(j)
+            for label in map(_label_text, [*frequent, OTHER] if rare else frequent):
                 yield j, f" = {label}", label
         if self.target_encoder_ is not None:
-            endings = [": mean of the target"]
+            suffixes = [": mean of the target"]
             if (classes := self.target_encoder_.classes_) is not None:
                 shown = classes[1:] if len(classes) == 2 else classes
-                endings = [f": share of {_label_text(label)}" for label in shown]
+                suffixes = [f": share of {_label_text(label)}" for label in shown]
             for j in self.target_columns_:
-                yield from ((int(j), ending, None) for ending in endings)
+                yield from ((int(j), suffix, None) for suffix in suffixes)
 
     def _encode(self, columns: list[Column], means: Doubles | None) -> Doubles:
-        """Make all features, numbers first, then categories, then means of the target."""
+        """All features: numeric, one-hot and target-encoded, in this order."""
         parts = []
         if self.numeric_steps_ is not None:
             parts.append(self.numeric_steps_.transform(self._numbers(columns)))
@@ -427,14 +428,14 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
 
     def _check_fitted(self) -> None:
         for name in ("kinds_", "categories_", "rare_categories_"):
-            expect(len(getattr(self, name)) == self.n_features_in_, f"{name} has another length")
+            expect(len(getattr(self, name)) == self.n_features_in_, f"{name} has the wrong length")
         columns = [self.kinds_, self.categories_, self.rare_categories_]
         for kind, *listed in zip(*columns, strict=True):
-            expect(kind in KINDS, "kinds_ names none")
+            expect(kind in KINDS, "kinds_ contains an unknown kind")
             for values in listed:
-                expect(values is None or isinstance(values, list), "categories_ are no lists")
+                expect(values is None or isinstance(values, list), "categories_ are not lists")
                 plain = all(isinstance(each, str | int | float) for each in values or [])
-                expect(plain, "categories_ hold more than texts and numbers")
+                expect(plain, "categories_ are not strings or numbers")
         high = self.n_features_in_ - 1
         expect_array(self, "target_columns_", [None], "integer", low=0, high=high)
         owners = [column for column, _, _ in self._features()]
@@ -444,12 +445,12 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
             valid = isinstance(steps, Pipeline) and len(steps) == 2
         else:
             valid = steps is None
-        expect(valid, "numeric_steps_ is no pipeline")
+        expect(valid, "numeric_steps_ is not a pipeline")
         expect_array(self, "feature_columns_", [None], "integer")
-        own = [each for each, varies in zip(owners, self.varying_, strict=True) if varies]
-        expect(self.feature_columns_.tolist() == own, "feature_columns_ are others")
+        kept = [each for each, varies in zip(owners, self.varying_, strict=True) if varies]
+        expect(self.feature_columns_.tolist() == kept, "feature_columns_ do not match the features")
         distinct = len(np.unique(self.target_columns_)) == len(self.target_columns_)
-        expect(distinct, "target_columns_ repeat")
+        expect(distinct, "target_columns_ are not unique")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -460,9 +461,9 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
 
 
 def feature_categories(encoder: Any) -> list[str | None]:
-    """Tell the category behind each feature of zeros and ones, or None.
+    """Return the category of each one-hot feature, None for others.
 
-    Of other encoders nothing is known: then the list is empty.
+    The list is empty for encoders other than ``TableEncoder``.
     """
     if not isinstance(encoder, TableEncoder):
         return []
@@ -471,6 +472,6 @@ def feature_categories(encoder: Any) -> list[str | None]:
 
 
 def _label_text(label: Any) -> str:
-    """Write a category; a whole number without its decimal point."""
+    """Format a category; integers without a decimal point."""
     whole = isinstance(label, float) and label.is_integer()
     return str(int(label) if whole else label)

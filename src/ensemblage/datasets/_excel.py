@@ -18,7 +18,7 @@ Cell = tuple[int, int]
 
 
 def read_spreadsheet(data: bytes, request: Request) -> Table:
-    """Read one sheet of an Excel or OpenDocument file, as if it had been saved as text."""
+    """Read one sheet of an Excel or OpenDocument file, by the rules of text files."""
     calamine = require(
         "python_calamine", "Reading a spreadsheet", extra="excel",
         otherwise="Or save the data as CSV.",
@@ -30,11 +30,13 @@ def read_spreadsheet(data: bytes, request: Request) -> Table:
         sheet = book.get_sheet_by_name(chosen)
         rows, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges
     except calamine.PasswordError:
-        raise ValueError(f"{request.name} has a password: save it without, or as CSV.") from None
+        raise ValueError(
+            f"{request.name} is protected by a password: save it without one, or as CSV."
+        ) from None
     except (calamine.CalamineError, OSError) as error:
         raise ValueError(
-            f"{request.name} is no spreadsheet that can be read, or it is damaged ({error}): "
-            "open it and save it again, or save it as CSV."
+            f"{request.name} is not a spreadsheet, or it is damaged ({error}): open it and save it "
+            "again, or save it as CSV."
         ) from None
     _refuse_merged(rows, merged or (), chosen)
     texts = ([_text(value) for value in row] for row in rows)
@@ -43,20 +45,20 @@ def read_spreadsheet(data: bytes, request: Request) -> Table:
     if len(book.sheet_names) == 1 or request.options.sheet is not None:
         return table
     others = listing((each for each in book.sheet_names if each != chosen), 4)
-    note = f"Read from the sheet {chosen!r}; others are to be named by `sheet`: {others}."
+    note = f"Read from sheet {chosen!r}; for another one, set `sheet`: {others}."
     return replace(table, notes=(note, *table.notes))
 
 
 def _check_size(data: bytes, name: str) -> None:
-    """Refuse an archive that unpacks to far more than a spreadsheet does."""
+    """Refuse an archive whose compression ratio is too large for a spreadsheet."""
     if not zipfile.is_zipfile(io.BytesIO(data)):
         return
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         size = sum(each.file_size for each in archive.infolist())
     if size > max(ALWAYS_FINE, LARGEST_RATIO * len(data)):
         raise ValueError(
-            f"{name} unpacks to more than {LARGEST_RATIO} times its size, which data do not: "
-            "save it as CSV if you trust it."
+            f"{name} unpacks to more than {LARGEST_RATIO} times its size, which is too large for "
+            "data: save it as CSV if you trust it."
         )
 
 
@@ -75,17 +77,17 @@ def _choose(names: Sequence[str], sheet: str | None) -> str:
 def _refuse_merged(
     rows: Sequence[Sequence[Any]], merged: Iterable[tuple[Cell, Cell]], sheet: str
 ) -> None:
-    """Refuse merged cells, except for one that is alone in its row, as a title is."""
+    """Refuse merged cells, except for a title that is alone in its row."""
     for (top, left), (bottom, _) in merged:
         if top < len(rows) and (bottom > top or sum(value != "" for value in rows[top]) > 1):
             raise ValueError(
-                f"Cell {_place(top, left)} of the sheet {sheet!r} is merged with its neighbours: "
-                "unmerge the cells, so that every column has one name and every row its values."
+                f"Cell {_cell_name(top, left)} of sheet {sheet!r} is merged: unmerge the cells, so "
+                "that every column has one name and every row its own values."
             )
 
 
-def _place(row: int, column: int) -> str:
-    """Name a cell as spreadsheets do: A1, AB12."""
+def _cell_name(row: int, column: int) -> str:
+    """Return the spreadsheet name of a cell: A1, AB12."""
     letters = ""
     column += 1
     while column:
@@ -95,7 +97,7 @@ def _place(row: int, column: int) -> str:
 
 
 def _text(value: Any) -> str:
-    """Write a value as it would stand in a text file."""
+    """Format a value as in a text file."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:

@@ -1,4 +1,4 @@
-"""What a file's name tells before anything is imported."""
+"""File formats by suffix; imports nothing else."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ FORMATS = {
     ".arff": "arff", ".parquet": "parquet", ".pq": "parquet", ".xlsx": "sheet", ".xlsm": "sheet",
     ".xlsb": "sheet", ".xls": "sheet", ".ods": "sheet",
 }  # fmt: skip
-PACKED = ".gz"
+GZIP_SUFFIX = ".gz"
 
 
 def format_of(path: Path) -> str | None:
-    """Tell the format by the suffix, before which a file may be packed."""
+    """Infer the format from the suffix, ignoring ``.gz``; None if unknown."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [PACKED]:
+    if suffixes[-1:] == [GZIP_SUFFIX]:
         suffixes.pop()
     return FORMATS.get(suffixes[-1]) if suffixes else None
 
 
 def is_parquet(path: str | PathLike[str]) -> bool:
-    """Tell by the name whether a file is Parquet, which can be read in parts."""
+    """Whether a file is Parquet, by its suffix."""
     return FORMATS.get(Path(path).suffix.lower()) == "parquet"
 
 
 def names_file(source: str) -> bool:
-    """Tell a file, there or not, from the name of a dataset; ``-`` is standard input."""
+    """Whether a text is a path rather than the name of a dataset; ``-`` is standard input."""
     path = Path(source)
     return source == "-" or format_of(path) is not None or len(path.parts) != 1
 
 
 def check_file(path: str | PathLike[str]) -> str:
-    """Refuse a file that is not there or of no known format; give its format."""
+    """Return the format of a file; a missing file or an unknown format is an error."""
     path = Path(path)
     if path.is_dir():
-        raise ValueError(f"{path} is a folder; a CSV, TSV, ARFF or Parquet file is expected.")
+        raise ValueError(f"{path} is a folder; expected a CSV, TSV, ARFF or Parquet file.")
     if not path.exists():
-        raise ValueError(f"There is no file {path}.{_neighbour(path)}")
+        raise ValueError(f"There is no file {path}.{_similar_name(path)}")
     kind = format_of(path)
     if kind is None:
         raise ValueError(
-            f"{path.name} is of no known format: the name must end in {', '.join(FORMATS)}, or "
-            f"one of these and {PACKED}."
+            f"{path.name} has an unknown format: expected the suffix {', '.join(FORMATS)}, or one "
+            f"of these followed by {GZIP_SUFFIX}."
         )
     return kind
 
 
-def _neighbour(path: Path) -> str:
+def _similar_name(path: Path) -> str:
     if not path.parent.is_dir():
         return f" There is no folder {path.parent} either."
     return suggestion(path.name, (each.name for each in path.parent.iterdir()))

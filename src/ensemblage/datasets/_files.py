@@ -1,4 +1,4 @@
-"""A table from a file of any kind."""
+"""Reading a table from a file of any format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ensemblage.datasets._file_names import check_file
 from ensemblage.datasets._options import ReadOptions, Request, as_options
 from ensemblage.datasets._parquet import read_parquet
 from ensemblage.datasets._table import Table
-from ensemblage.datasets._text import decode, is_arff, parse_delimited, unpack
+from ensemblage.datasets._text import decode, decompress, is_arff, parse_delimited
 
 
 def read_table(
@@ -26,43 +26,43 @@ def read_table(
 ) -> Table:
     """Read a table from a CSV, TSV, ARFF, Parquet or spreadsheet file.
 
-    What a text file does not say is found out from all of it: the encoding, the separator, the
-    header, the decimal mark and the one between thousands, and which columns are dates. Where
-    that is not the usual, a sentence in ``Table.notes`` says so. A column is numeric if every value
-    that is not missing is a finite number, a date column if every one is a date, and categorical
-    otherwise. Empty values, ``NA``, ``NaN``, ``?`` and ``null`` are missing; among numbers and
-    dates also ``n/a``, ``-``, ``unknown`` and their like, with a note.
+    Encoding, separator, header, decimal mark, thousands separator and date formats of a text file
+    are inferred from the whole file. What is not the default is reported in ``Table.notes``. A
+    column is numeric if all its values are finite numbers or missing, a date column if all are
+    dates or missing, and categorical otherwise. Empty values, ``NA``, ``NaN``, ``?`` and ``null``
+    are missing values; in numeric and date columns also ``n/a``, ``-``, ``unknown`` and the like,
+    with a note.
 
     Parameters
     ----------
     path : str or path-like
-        The file, which may be packed by gzip; ``-`` is delimited text from standard input.
+        The file, which may be compressed by gzip; ``-`` is delimited text from standard input.
         Spreadsheets (``.xlsx``, ``.xls``, ``.xlsb``, ``.ods``) need the extra ``excel``.
     kinds : mapping of str to {"numeric", "categorical", "date"}, default=None
-        The kind of a column where it is known beforehand.
+        Kinds of columns by name; other kinds are inferred.
     options : dict, default=None
-        How to read the file, where it is not to be found out: ``separator``, ``decimal``,
-        ``thousands``, ``encoding``, ``dates`` ("day-first", "month-first" or "text"), ``header``
-        (a bool) and ``sheet``, by name.
+        How to read the file, instead of inferring it: ``separator``, ``decimal``, ``thousands``,
+        ``encoding``, ``dates`` ("day-first", "month-first" or "text"), ``header`` (a bool) and
+        ``sheet`` (name or number).
 
     Returns
     -------
     Table
-        The columns, with the declared categories if the format has them.
+        The columns, with declared categories if the format has them.
     """
-    request = Request(called(path), kinds or {}, as_options(options))
+    request = Request(display_name(path), kinds or {}, as_options(options))
     with naming_file(path):
         return _read(path, request)
 
 
-def called(path: str | PathLike[str]) -> str:
+def display_name(path: str | PathLike[str]) -> str:
     return "standard input" if str(path) == "-" else Path(path).name
 
 
 @contextmanager
 def naming_file(path: str | PathLike[str]) -> Iterator[None]:
-    """Say in which file it was, in an error that does not."""
-    name = called(path)
+    """Add the file name to the message of a ValueError."""
+    name = display_name(path)
     try:
         yield
     except ValueError as error:
@@ -79,7 +79,7 @@ def _read(path: str | PathLike[str], request: Request) -> Table:
         kind = check_file(path)
         if kind == "parquet":
             return read_parquet(path, request)
-        data = unpack(path.read_bytes(), path.name)
+        data = decompress(path.read_bytes(), path.name)
         if kind == "sheet":
             return read_spreadsheet(data, request)
     text, encoding = decode(data, request.name, request.options.encoding)

@@ -1,4 +1,4 @@
-"""Generated data with known truth."""
+"""Generated datasets with known structure."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ensemblage.evaluation import CLASSIFICATION, REGRESSION
 
 Doubles = NDArray[np.float64]
 
-# Half of a normal variable's values are nearer to zero than this.
-HALF = 0.6744897501960817
-# By kind: the number of relevant features.
+# Upper quartile of the standard normal distribution: half of the values are closer to zero.
+NORMAL_QUARTILE = 0.6744897501960817
+# Number of relevant features by kind.
 KINDS = {"linear": 3, "proxies": 3, "copies": 3, "xor": 2, "band": 3}
 
 
 def _labels(kind: str, X: Doubles, rng: np.random.RandomState) -> NDArray[np.bool_]:
-    """Make labels of the first features; proxies or copies of these are written into ``X``."""
+    """Make labels from the first features; proxies or copies of these are written into ``X``."""
     if kind == "xor":
         labels = X[:, 0] * X[:, 1] > 0
     elif kind == "band":
-        labels = (np.abs(X[:, :3]) < HALF).sum(axis=1) >= 2
+        labels = (np.abs(X[:, :3]) < NORMAL_QUARTILE).sum(axis=1) >= 2
     elif kind == "copies":
         labels = X[:, 0] > 0
         X[:, :3] = X[:, :1] + 0.05 * rng.normal(size=(len(X), 3))
@@ -42,36 +42,35 @@ def make_hidden_features(
     n_samples: int = 200,
     *,
     n_features: int = 30,
-    flips: float = 0.1,
+    flip_y: float = 0.1,
     random_state: Any = None,
 ) -> tuple[Doubles, NDArray[np.int_], NDArray[np.bool_]]:
-    """Generate classes that depend on two or three of many features.
+    """Generate a classification problem with two or three relevant features among many.
 
     Parameters
     ----------
     kind : {"linear", "proxies", "copies", "xor", "band"}, default="linear"
-        "linear": the class is the sign of the sum of three features. "proxies": so it is, and each
+        "linear": the class is the sign of the sum of three features. "proxies": the same, and each
         of the three has two proxies of correlation 0.9. "copies": the sign of one feature, of
-        which there are three slightly noisy copies. "xor": the sign of a product of two. "band":
-        whether two of three features or more are among the half of their values that is nearest
-        to zero.
+        which there are three slightly noisy copies. "xor": the sign of a product of two features.
+        "band": whether at least two of three features are between their quartiles.
     n_samples : int, default=200
-        Rows.
+        Number of samples.
     n_features : int, default=30
-        Columns, at least nine.
-    flips : float, default=0.1
-        Share of the labels that are wrong, by lot.
+        Number of features, at least nine.
+    flip_y : float, default=0.1
+        Fraction of the labels that are flipped at random.
     random_state : int, RandomState instance or None, default=None
-        Draws features, flips and the order of the columns.
+        Determines features, flipped labels and the order of the columns.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        Features, normal, in random order.
+        Normally distributed features, in random order.
     y : ndarray of shape (n_samples,)
         Classes 0 and 1.
     relevant : ndarray of bool of shape (n_features,)
-        The features to be found.
+        Mask of the relevant features.
 
     Examples
     --------
@@ -84,19 +83,19 @@ def make_hidden_features(
         raise ValueError(f"kind={kind!r}; expected one of {', '.join(map(repr, KINDS))}.")
     for name, value, least in (("n_samples", n_samples, 1), ("n_features", n_features, 9)):
         if value < least or int(value) != value:
-            raise ValueError(f"{name}={value!r}; expected a whole number of at least {least}.")
-    if not 0 <= flips <= 1:
-        raise ValueError(f"flips={flips!r}; expected a share from 0 to 1.")
+            raise ValueError(f"{name}={value!r}; expected an integer of at least {least}.")
+    if not 0 <= flip_y <= 1:
+        raise ValueError(f"flip_y={flip_y!r}; expected a fraction from 0 to 1.")
     rng = check_random_state(random_state)
     X = rng.normal(size=(n_samples, n_features))
-    y = _labels(kind, X, rng) ^ (rng.uniform(size=n_samples) < flips)
+    y = _labels(kind, X, rng) ^ (rng.uniform(size=n_samples) < flip_y)
     relevant = np.arange(n_features) < KINDS[kind]
     order = rng.permutation(n_features)
     return X[:, order], y.astype(int), relevant[order]
 
 
 def _points(n_samples: int, inside: bool, random_state: np.random.RandomState) -> Doubles:
-    """Uniform points of the unit square on one side of the circle."""
+    """Uniform points of the unit square inside or outside the unit circle."""
     kept = np.empty((0, 2))
     while len(kept) < n_samples:
         drawn = random_state.uniform(size=(2 * n_samples + 8, 2))
@@ -116,13 +115,13 @@ def make_quarter_circle(
     Parameters
     ----------
     n_samples_per_class : int, default=100
-        Rows per class.
+        Number of samples per class.
     n_dummies : int, default=0
-        Features after the first two that are uniform on (0, 1) and mean nothing.
+        Number of irrelevant features, uniform on (0, 1), after the first two.
     shuffle : bool, default=True
-        Whether to mix the rows of the classes.
+        Whether to shuffle the samples.
     random_state : int, RandomState instance or None, default=None
-        Draws the points.
+        Determines the points.
 
     Returns
     -------
@@ -148,7 +147,7 @@ def make_quarter_circle(
         ("n_samples_per_class", n_samples_per_class, 1), ("n_dummies", n_dummies, 0)
     ):  # fmt: skip
         if value < least or int(value) != value:
-            raise ValueError(f"{name}={value!r}; expected a whole number of at least {least}.")
+            raise ValueError(f"{name}={value!r}; expected an integer of at least {least}.")
     random_state = check_random_state(random_state)
     sides = [_points(n_samples_per_class, inside, random_state) for inside in (True, False)]
     y = np.repeat([0, 1], n_samples_per_class)
@@ -160,28 +159,28 @@ def make_quarter_circle(
 
 
 def _rows_per_source(n_samples: Any, n_sources: int) -> NDArray[np.int_]:
-    """Share the rows out evenly, the first sources one more, or take the numbers given."""
+    """Divide the rows evenly, the first sources having one more, or use the given counts."""
     if isinstance(n_samples, Integral):
         each, left = divmod(int(n_samples), n_sources)
         return np.full(n_sources, each) + (np.arange(n_sources) < left)
     counts = np.asarray(n_samples)
     if counts.shape != (n_sources,) or counts.dtype.kind not in "iu" or (counts < 0).any():
         raise ValueError(
-            f"n_samples={n_samples!r} must be a number, or one whole number per source; "
+            f"n_samples={n_samples!r}; expected an integer, or one integer per source with "
             f"n_sources={n_sources}."
         )
     return counts
 
 
 def _noise_levels(noise: Any, n_sources: int, rng: np.random.RandomState) -> Doubles:
-    """Draw each source's level up to a number, or take the levels given."""
+    """Draw each source's noise level, or use the given levels."""
     drawn = rng.uniform(size=n_sources)
     if isinstance(noise, Real):
         return float(noise) * drawn
     levels = np.asarray(noise, dtype=float)
     if levels.shape != (n_sources,) or not (levels >= 0).all() or not np.isfinite(levels).all():
         raise ValueError(
-            f"noise={noise!r} must be a number, or one number of at least 0 per source; "
+            f"noise={noise!r}; expected a number, or one number of at least 0 per source with "
             f"n_sources={n_sources}."
         )
     return levels
@@ -223,58 +222,58 @@ def make_multi_source(
     return_sources: bool = False,
     random_state: Any = None,
 ) -> Any:
-    r"""Generate rows from several sources, each with its own linear rule for the target.
+    r"""Generate data from several sources, each with its own linear model.
 
-    Within a source a linear model is right; across the sources no single one is.
+    Within a source a linear model is correct; no single linear model is correct for all sources.
 
     Parameters
     ----------
     n_sources : int, default=4
         Number of sources.
     n_samples : int or array-like of int of shape (n_sources,), default=2000
-        Number of rows, shared out evenly, or the number from each source.
+        Total number of samples, divided evenly, or the number per source.
     n_features : int, default=10
-        Number of columns.
+        Number of features.
     task : {"classification", "regression"}, default="classification"
-        Whether the target is a class or a number.
+        The task.
     n_classes : int, default=2
         Number of classes; ignored for regression.
     separation : float, default=3.0
-        Standard deviation of the sources' centres, where rows vary around theirs with one.
+        Standard deviation of the sources' centres; within a source it is one.
     agreement : float, default=0.0
-        Share of the rule that all sources have in common: at 0 each source has a rule of its
-        own, at 1 they all have the same around their own centre.
+        Weight of the coefficients that all sources share: at 0 each source has its own, at 1 all
+        have the same.
     level : float, default=1.0
-        Standard deviation of the sources' mean targets in a regression, where that of the rule is
-        one; ignored for classification.
+        Standard deviation of the sources' intercepts in a regression, where that of the linear
+        predictor is one; ignored for classification.
     noise : float or array-like of shape (n_sources,), default=0.2
-        Standard deviation of what is added to the rule, before it decides between classes. A
-        number is the largest that a source may have, and each draws its own; an array gives them.
+        Standard deviation of the noise added to the linear predictor. Each source's is drawn
+        uniformly from 0 to ``noise``, or given by an array.
     shuffle : bool, default=True
-        Mix the rows; otherwise they stand source by source.
+        Whether to shuffle the rows; otherwise they are ordered by source.
     return_sources : bool, default=False
-        Also return the source of each row.
+        Whether to return the source of each row.
     random_state : int, RandomState instance or None, default=None
-        For everything drawn.
+        Determines the generated data.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        Rows.
+        Features.
     y : ndarray of shape (n_samples,)
-        Classes, 0 to ``n_classes - 1``, or numbers.
+        Classes, 0 to ``n_classes - 1``, or a numeric target.
     sources : ndarray of shape (n_samples,)
         Sources, 0 to ``n_sources - 1``; only with ``return_sources=True``.
 
     Notes
     -----
     Source :math:`s` has a centre :math:`m_s \sim N(0, \text{separation}^2 I)`, a unit vector
-    :math:`w_{sc}` per class and a noise level :math:`\sigma_s`. A row of it is
+    :math:`w_{sc}` per class and a noise level :math:`\sigma_s`. Its rows are
 
     .. math:: x = m_s + z, \quad z \sim N(0, I), \qquad
         y = \arg\max_c \; w_{sc} \cdot z + \sigma_s \varepsilon_c .
 
-    In a regression there is one vector :math:`w_s` and a level
+    In a regression there is one vector :math:`w_s` and an intercept
     :math:`b_s \sim N(0, \text{level}^2)`:
 
     .. math:: y = b_s + w_s \cdot z + \sigma_s \varepsilon .

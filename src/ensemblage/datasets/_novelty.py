@@ -1,4 +1,4 @@
-"""Ranges and categories seen in training, and rows outside them."""
+"""Ranges and categories of the training data, and new rows outside them."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from ensemblage.datasets._table import CATEGORICAL
 Columns = NDArray[Any] | Sequence[NDArray[Any]]
 Doubles = NDArray[np.float64]
 
-# A column of more categories than this is not kept: they are names.
+# Categories of a column are saved up to this number; more are taken to be identifiers.
 MAX_CATEGORIES = 10_000
-# A row is far if it is beyond a column's range by this share of it, ...
+# A row is far if it exceeds a column's range by this fraction of the range, ...
 MARGIN = 0.5
-# ... or so many times as far from the medians as any training row: in one column of symmetric
-# values these are the same.
+# ... or if its distance from the medians exceeds the largest of a training row by this factor; in
+# a single symmetric column both limits are the same.
 MAX_DISTANCE_RATIO = 2.0
-# What is within this share of the limits is so by any rounding.
+# Rows within this fraction of the limits are near despite rounding.
 SAFE_SHARE = 1 - 1e-6
-# The interquartile range of a normal distribution in standard deviations.
-QUARTILES_APART = 1.349
+# Interquartile range of a normal distribution, in standard deviations.
+NORMAL_IQR = 1.349
 # Distances are clipped to this, so that their squares stay finite.
 LARGEST_DISTANCE = 1e100
-# Categories and rows that a sentence lists.
+# Categories and rows listed in a note.
 N_LISTED = 5
 
 
 class ColumnRange(Struct, frozen=True):
-    """Where the training rows lie in a numeric column that varies."""
+    """Range, median and scale of a numeric column in training."""
 
     low: float
     high: float
@@ -44,19 +44,19 @@ class ColumnRange(Struct, frozen=True):
 
     @classmethod
     def of(cls, values: Doubles) -> ColumnRange | None:
-        """Measure a column; None if it does not vary."""
+        """Summarise a column; None if it is constant."""
         values = values[~np.isnan(values)]
         if values.size == 0 or values.min() == values.max():
             return None
         low, first, centre, third, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1]).tolist()
-        scale = (third - first) / QUARTILES_APART
+        scale = (third - first) / NORMAL_IQR
         return cls(low, high, centre, scale if scale > 0 else (high / 4 - low / 4))
 
 
 class TrainingRanges(Struct, frozen=True):
-    """What a model has seen: ranges of numeric columns and categories of the others.
+    """Ranges of numeric columns and categories of categorical columns in training.
 
-    ``radius`` is the largest distance of a training row from the medians, in scales of the columns.
+    ``radius`` is the largest standardised distance of a training row from the medians.
     """
 
     ranges: tuple[ColumnRange | None, ...]
@@ -79,7 +79,7 @@ class TrainingRanges(Struct, frozen=True):
 
 
 class UnseenValues:
-    """What a model has not seen in training, gathered over the blocks of new rows."""
+    """Unseen categories and rows outside the training range, collected over blocks of rows."""
 
     def __init__(self, seen: TrainingRanges, names: Sequence[str]) -> None:
         self._seen, self._names = seen, names
@@ -109,14 +109,14 @@ class UnseenValues:
             column = self._names[int(self._columns.argmax())]
             rows = listing(self._far, N_LISTED, self._n_far)
             yield (
-                f"Outside the range of the training data, most of all in column {column!r}: "
-                f"{self._n_far} of {count(self._n_rows, 'row')} (counted from 0: {rows}); "
+                f"Outside the range of the training data, mostly in column {column!r}: "
+                f"{self._n_far} of {count(self._n_rows, 'row')} (indices from 0: {rows}); "
                 "predictions there extrapolate."
             )
 
 
 def count_categories(counts: Counter[str], values: Iterable[str]) -> None:
-    """Count categories; new ones only as long as there is room for them."""
+    """Count categories; beyond the maximum, new ones are ignored."""
     if len(counts) < MAX_CATEGORIES:
         counts.update(values)
     else:
@@ -124,35 +124,35 @@ def count_categories(counts: Counter[str], values: Iterable[str]) -> None:
 
 
 def list_categories(counts: Counter[str]) -> str:
-    """Write categories, as they were counted, with the number of their rows."""
+    """Format categories with their number of rows."""
     found = [f"{value} ({count(n, 'row')})" for value, n in islice(counts.items(), N_LISTED)]
     at_least = " at least" if len(counts) >= MAX_CATEGORIES else ""
     return listing(found, N_LISTED, len(counts)) + at_least
 
 
 def far_rows(seen: TrainingRanges, columns: Columns) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Find rows that are certainly far from every training row, and where each is furthest out.
+    """Find rows that are far from every training row, and the column where each is farthest.
 
-    A row that is beyond a column's range by half of it is so far from each training row in that
-    column alone. A row twice as far from the medians as any training row is, by the triangle
-    inequality, as far from each as the farthest of them is from the medians. Rows in a hole
-    between training rows are not found.
+    A row is far if it exceeds a column's range by more than half of the range, or if it is more
+    than twice as far from the medians as any training row: by the triangle inequality its distance
+    from each training row then exceeds the radius. Rows in regions without training rows but
+    within the range are not found.
     """
-    doubtful = np.flatnonzero(~_surely_near(seen, columns))
-    if not any(seen.ranges) or not len(doubtful):
+    candidates = np.flatnonzero(~_surely_near(seen, columns))
+    if not any(seen.ranges) or not len(candidates):
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
-    few = [column[doubtful] for column in columns]
+    few = [column[candidates] for column in columns]
     z, beyond = np.abs(_standardise(few, seen.ranges)), _beyond(few, seen.ranges)
     outside = (beyond > MARGIN).any(axis=1)
     distant = np.sqrt((z**2).sum(axis=1)) > MAX_DISTANCE_RATIO * seen.radius
     rows = np.flatnonzero(outside | distant)
     furthest = np.where(outside, beyond.argmax(axis=1), z.argmax(axis=1))
-    return doubtful[rows], furthest[rows]
+    return candidates[rows], furthest[rows]
 
 
 @np.errstate(over="ignore")
 def _surely_near(seen: TrainingRanges, columns: Columns) -> NDArray[np.bool_]:
-    """Mark rows that are not far, by little more than one look at each number."""
+    """Mark rows that are not far, in one pass over the values."""
     total, most = np.zeros(len(columns[0])), np.zeros(len(columns[0]))
     for column, limits in zip(columns, seen.ranges, strict=True):
         if limits is None:
@@ -173,7 +173,7 @@ def _present(column: NDArray[Any]) -> list[str]:
 
 
 def _standardise(columns: Columns, ranges: Sequence[ColumnRange | None]) -> Doubles:
-    """Distances from the median in each column, (n_rows, n_columns); zero for missing values."""
+    """Standardised distances from the medians, (n_rows, n_columns); zero for missing values."""
     z = np.zeros((len(columns[0]), len(columns)))
     for j, (column, limits) in enumerate(zip(columns, ranges, strict=True)):
         if limits is not None:
@@ -184,7 +184,7 @@ def _standardise(columns: Columns, ranges: Sequence[ColumnRange | None]) -> Doub
 
 
 def _beyond(columns: Columns, ranges: Sequence[ColumnRange | None]) -> Doubles:
-    """How far values are outside of their column's range, in ranges, (n_rows, n_columns)."""
+    """Distances outside the range, as a fraction of the range, (n_rows, n_columns)."""
     beyond = np.zeros((len(columns[0]), len(columns)))
     for j, (column, limits) in enumerate(zip(columns, ranges, strict=True)):
         if limits is not None:

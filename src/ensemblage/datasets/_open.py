@@ -1,4 +1,4 @@
-"""Datasets by file or by name."""
+"""Opening datasets by file or by name."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ensemblage._core import listing, set_module, suggestion
 from ensemblage.datasets._chunked import sample_table
 from ensemblage.datasets._dataset import Dataset, check_task
 from ensemblage.datasets._file_names import names_file
-from ensemblage.datasets._files import called, naming_file, read_table
+from ensemblage.datasets._files import display_name, naming_file, read_table
 from ensemblage.datasets._options import ReadOptions
 from ensemblage.datasets._table import CATEGORICAL, NUMERIC, NUMERIC_OR_LABEL, Table
 
 Array = NDArray[Any]
 
-# By name: the number at OpenML, rows and features.
+# By name: OpenML id, number of rows, number of features.
 PAPER_DATASETS: dict[str, tuple[int | None, int, int]] = {
     "abalone": (183, 4177, 8), "breast-w": (15, 699, 9), "credit-a": (29, 690, 15),
     "ecoli": (39, 336, 7), "glass": (41, 214, 9), "heart-c": (49, 303, 13),
@@ -37,7 +37,7 @@ PAPER_DATASETS: dict[str, tuple[int | None, int, int]] = {
     "vowel": (307, 990, 13), "waveform": (60, 5000, 40), "wine": (187, 178, 13),
     "yeast": (181, 1484, 8),
 }  # fmt: skip
-# By name: scikit-learn's loader, rows, features, and the column of a numeric target.
+# By name: scikit-learn's loader, number of rows and features, name of a numeric target.
 BUNDLED: dict[str, tuple[str, int, int, str | None]] = {
     "iris": ("load_iris", 150, 4, None),
     "wine": ("load_wine", 178, 13, None),
@@ -47,7 +47,7 @@ BUNDLED: dict[str, tuple[str, int, int, str | None]] = {
 }
 # Files of this package by name: rows, features and target.
 BUNDLED_FILES: dict[str, tuple[int, int, str]] = {"penguins": (344, 7, "sex")}
-# The age of an abalone in years is its rings plus 1.5; the papers' three classes group the rings.
+# The papers group the rings of an abalone (its age in years minus 1.5) into three classes.
 ABALONE_ID = 183
 ABALONE_GROUPS = ((8, "young"), (10, "mid"), (np.inf, "old"))
 OPENML_PREFIX = "openml:"
@@ -55,21 +55,21 @@ OPENML_PREFIX = "openml:"
 
 @set_module("ensemblage.datasets")
 class TargetNotGivenError(ValueError):
-    """The column to predict must be named, because a file does not tell."""
+    """The target column of a file was not given."""
 
 
 class DatasetInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of the list of datasets; ``at_hand`` if it can be read without the network."""
+    """A dataset that can be loaded by name; ``available`` if no download is needed."""
 
     name: str
     n_rows: int | None
     n_features: int | None
-    at_hand: bool
+    available: bool
     origin: str
 
 
 class Declared(msgspec.Struct, frozen=True):
-    """What ``manifest.json`` may say of a dataset."""
+    """An entry of ``manifest.json``."""
 
     rows: int | None = None
     features: int | None = None
@@ -96,25 +96,26 @@ def open_dataset(
         A file that ``read_table`` reads, ``-`` for delimited text from standard input, or a name
         of ``list_datasets()``.
     target : str, default=None
-        The column to predict; needed for a file.
+        The target column; required for a file.
     data_dir : str or path-like, default=None
-        A folder of CSV files, for a name.
+        A folder of CSV files, for named datasets.
     drop : sequence of str, default=()
-        Columns of a file to leave out.
+        Columns of a file to drop.
     source_column : str, default=None
-        The column of a file that tells where each row comes from.
+        The column of a file with the source of each row.
     options : dict, default=None
         How to read a file, see :func:`read_table`.
     task : {"classification", "regression"}, default=None
-        By default what the target holds decides, see :meth:`Dataset.from_table`.
+        By default inferred from the target, see :meth:`Dataset.from_table`.
     draw : (int, int) or (int, int, bool), default=None
-        Of a Parquet file that would take 256 MB or more, or with True of any file, take so many
-        rows at most, drawn by a seed; a note says so. All rows if not given.
+        Maximal number of rows and seed of a random sample of rows, reported in a note. It is drawn
+        from Parquet files that would take 256 MB or more, or with True from any file. By default
+        all rows are read.
 
     Returns
     -------
     Dataset
-        Features, and classes or numbers.
+        Features and target.
     """
     check_task(task)
     given = {"drop": drop, "source": source_column, "task": task}
@@ -125,25 +126,25 @@ def open_dataset(
     dataset = load_dataset(source, data_dir)
     if target not in {None, dataset.target}:
         raise ValueError(
-            f"The target of the dataset {source!r} is {dataset.target!r}, not {target!r}: "
-            "to predict another column, give the file."
+            f"The target of the dataset {source!r} is {dataset.target!r}, got {target!r}: "
+            "to predict another column, pass a file."
         )
     if source_column is not None:
-        raise ValueError("A source column can be named for a file only, not for a named dataset.")
+        raise ValueError("`source_column` is supported for files only, not for named datasets.")
     if drop:
-        raise ValueError("Columns can be left out of a file only, not of a named dataset.")
+        raise ValueError("`drop` is supported for files only, not for named datasets.")
     if draw is not None and draw[2:] == (True,):
-        raise ValueError("Rows can be drawn of a file only, not of a named dataset.")
+        raise ValueError("`draw` is supported for files only, not for named datasets.")
     if task not in {None, dataset.task.name}:
         raise ValueError(
-            f"The dataset {source!r} has {dataset.task.targets} to predict: to take them "
-            "otherwise, give the file."
+            f"The task of the dataset {source!r} is {dataset.task.name}, got `task`={task!r}: to "
+            "change it, pass a file."
         )
     return dataset
 
 
 def _open_file(path: str, target: str | None, draw: Any, options: Any, **given: Any) -> Dataset:
-    # labels are kept as they are written: "01" is not "1"
+    # labels are kept as written: "01" is not "1"
     kinds = {} if target is None else {target: NUMERIC_OR_LABEL}
     if draw is None:
         table = read_table(path, kinds=kinds, options=options)
@@ -152,9 +153,9 @@ def _open_file(path: str, target: str | None, draw: Any, options: Any, **given: 
     with naming_file(path):
         if target is None:
             raise TargetNotGivenError(
-                f"Name the column to predict by `target`. The columns are: {listing(table.names)}."
+                f"Set `target` to the column to predict. The columns are: {listing(table.names)}."
             )
-        return Dataset.from_table(table, target, name=called(path), origin=path, **given)
+        return Dataset.from_table(table, target, name=display_name(path), origin=path, **given)
 
 
 def _open_bundled_file(
@@ -176,15 +177,14 @@ def load_dataset(name: str, data_dir: str | PathLike[str] | None = None) -> Data
     name : str
         A name of ``list_datasets()``, or ``openml:ID`` for any dataset of OpenML.
     data_dir : str or path-like, default=None
-        A folder of CSV files, by default the one that the environment variable
-        ``ENSEMBLAGE_DATA`` names. The target is the column ``class``, or else the last one. A
-        ``manifest.json`` in the folder may declare, per name, ``numeric`` columns and
-        ``categories``.
+        A folder of CSV files, by default that of the environment variable ``ENSEMBLAGE_DATA``. The
+        target is the column ``class``, or else the last one. A ``manifest.json`` in the folder may
+        declare ``numeric`` columns and ``categories`` of each dataset.
 
     Returns
     -------
     Dataset
-        Features and classes.
+        Features and target.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def load_dataset(name: str, data_dir: str | PathLike[str] | None = None) -> Data
     if name.startswith(OPENML_PREFIX):
         number = name.removeprefix(OPENML_PREFIX)
         if not number.isdigit() or int(number) < 1:
-            raise ValueError(f"{OPENML_PREFIX} must be followed by a number, got {number!r}.")
+            raise ValueError(f"{OPENML_PREFIX} must be followed by a dataset id, got {number!r}.")
         return fetch_dataset(name, int(number))
     openml_id, *shape = PAPER_DATASETS.get(name, (None, 0, 0))
     if openml_id is not None:
@@ -210,25 +210,25 @@ def load_dataset(name: str, data_dir: str | PathLike[str] | None = None) -> Data
     names = [info.name for info in list_datasets(data_dir)]
     hint = suggestion(name, names)
     if name in PAPER_DATASETS:
-        hint = f" It is not on OpenML: a folder must hold {name}.csv."
+        hint = f" It is not on OpenML: put {name}.csv into `data_dir`."
     raise ValueError(
-        f"There is no dataset {name!r} at hand.{hint} `list_datasets()` lists those that are known."
+        f"There is no dataset {name!r}.{hint} `list_datasets()` lists the known names."
     )
 
 
 def list_datasets(data_dir: str | PathLike[str] | None = None) -> list[DatasetInfo]:
-    """List the datasets that can be asked for by name.
+    """List the datasets that can be loaded by name.
 
     Parameters
     ----------
     data_dir : str or path-like, default=None
-        A folder of CSV files, by default the one that ``ENSEMBLAGE_DATA`` names.
+        A folder of CSV files, by default that of ``ENSEMBLAGE_DATA``.
 
     Returns
     -------
     list of DatasetInfo
-        By name: ``name``, ``n_rows``, ``n_features``, ``at_hand`` (whether it can be read without
-        the network) and ``origin``.
+        Sorted by name, with ``name``, ``n_rows``, ``n_features``, ``available`` (whether it can be
+        loaded without the network) and ``origin``.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def list_datasets(data_dir: str | PathLike[str] | None = None) -> list[DatasetIn
     found: dict[str, DatasetInfo] = {}
     for name, (openml_id, n_rows, n_features) in PAPER_DATASETS.items():
         cached = openml_id is not None and _is_cached(openml_id)
-        origin = "a folder of yours" if openml_id is None else f"OpenML {openml_id}"
+        origin = "a local folder" if openml_id is None else f"OpenML {openml_id}"
         found[name] = DatasetInfo(name, n_rows, n_features, cached, origin)
     for name, (_, n_rows, n_features, _) in BUNDLED.items():
         found[name] = DatasetInfo(name, n_rows, n_features, True, "scikit-learn")
@@ -257,9 +257,9 @@ def list_datasets(data_dir: str | PathLike[str] | None = None) -> list[DatasetIn
 def _is_file(source: str, data_dir: str | PathLike[str] | None) -> bool:
     if names_file(source):
         return True
-    if not os.path.exists(source):  # noqa: PTH110  no error for what cannot be a name
+    if not os.path.exists(source):  # noqa: PTH110  no error for invalid paths
         return False
-    # a folder called iris must not hide the dataset of that name
+    # a folder named iris must not hide the dataset of that name
     return all(source != info.name for info in list_datasets(data_dir))
 
 
@@ -269,26 +269,26 @@ def _is_in_folder(name: str, data_dir: str | PathLike[str] | None) -> bool:
 
 
 def find_folder(data_dir: str | PathLike[str] | None) -> Path | None:
-    """Give the folder asked for, or else the one that ``ENSEMBLAGE_DATA`` names."""
+    """Return ``data_dir``, or else the folder of ``ENSEMBLAGE_DATA``."""
     chosen = data_dir or os.environ.get("ENSEMBLAGE_DATA")
     if not chosen:
         return None
     folder = Path(chosen).expanduser()
     if not folder.is_dir():
         which = "`data_dir`" if data_dir else "ENSEMBLAGE_DATA"
-        raise ValueError(f"{which} names {folder}, which is not a folder.")
+        raise ValueError(f"{which} is {folder}, which is not a folder.")
     return folder
 
 
 def read_manifest(folder: Path) -> Mapping[str, Declared]:
-    """Read what is declared of the folder's datasets, by name; nothing without a manifest."""
+    """Read the folder's ``manifest.json``; empty if there is none."""
     path = folder / "manifest.json"
     if not path.is_file():
         return {}
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Declared])
     except msgspec.ValidationError as error:
-        raise ValueError(f"{path} must hold one object per dataset name ({error}).") from None
+        raise ValueError(f"{path} must contain one object per dataset name ({error}).") from None
     except msgspec.DecodeError as error:
         raise ValueError(f"{path} is not valid JSON ({error}).") from None
 
@@ -325,39 +325,39 @@ def _load_bundled(name: str) -> Dataset:
 
 
 def _is_cached(data_id: int) -> bool:
-    # get_data_home() would make the folder; only asking must leave no trace
+    # get_data_home() would create the folder
     home = Path(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")).expanduser()
     return (home / "openml" / "openml.org" / f"api/v1/json/data/{data_id}.gz").exists()
 
 
 def fetch_dataset(name: str, data_id: int, shape: tuple[int, ...] | None = None) -> Dataset:
-    """Fetch a dataset with OpenML's default target, or take it from the cache."""
-    from sklearn.datasets import fetch_openml  # noqa: PLC0415  its readers of files take a while
+    """Fetch a dataset with OpenML's default target, or load it from the cache."""
+    from sklearn.datasets import fetch_openml  # noqa: PLC0415  its import is slow
 
     try:
         with warnings.catch_warnings():
-            # one message at the end says it all; each attempt need not
+            # one error at the end instead of a warning per attempt
             warnings.filterwarnings("ignore", message="A network error occurred")
-            # this parser needs no pandas; it encodes categories, and says how
+            # this parser needs no pandas; it returns category codes and names
             bunch = fetch_openml(
                 data_id=data_id, as_frame=False, parser="liac-arff", n_retries=1, delay=0.5
             )
     except HTTPError as error:
         error.close()
         raise ValueError(
-            f"OpenML answers {error.code} for dataset {data_id} ({name}): check the number."
+            f"OpenML returned status {error.code} for dataset {data_id} ({name}): check the id."
         ) from error
     except (URLError, TimeoutError, ConnectionError) as error:
         raise ValueError(
             f"Dataset {name!r} is fetched from OpenML, which cannot be reached "
-            f"({getattr(error, 'reason', error)}). Connect to the network, or name a folder that "
-            f"holds {name}.csv by `data_dir` or ENSEMBLAGE_DATA."
+            f"({getattr(error, 'reason', error)}). Connect to the network, or set `data_dir` or "
+            f"ENSEMBLAGE_DATA to a folder with {name}.csv."
         ) from error
     if shape is not None and bunch.data.shape != shape:
         rows, features = bunch.data.shape
         raise ValueError(
-            f"OpenML gave {rows} rows and {features} features for {name!r}, but it is known to "
-            f"have {shape[0]} and {shape[1]}: the cached copy may be damaged (remove it from "
+            f"OpenML returned {rows} rows and {features} features for {name!r}, expected "
+            f"{shape[0]} and {shape[1]}: the cached copy may be damaged (remove it from "
             "scikit-learn's data folder), or the dataset has changed."
         )
     return _from_bunch(name, data_id, bunch)
@@ -366,8 +366,8 @@ def fetch_dataset(name: str, data_id: int, shape: tuple[int, ...] | None = None)
 def _from_bunch(name: str, data_id: int, bunch: Any) -> Dataset:
     if len(bunch.target_names) != 1:
         raise ValueError(
-            f"OpenML names {len(bunch.target_names)} target columns for dataset {data_id}; "
-            "one is needed: download it and name one by `target`."
+            f"OpenML has {len(bunch.target_names)} target columns for dataset {data_id}, expected "
+            "one: download the file and set `target`."
         )
     categories = {key: tuple(values) for key, values in (bunch.categories or {}).items()}
     columns = [

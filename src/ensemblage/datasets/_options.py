@@ -1,4 +1,4 @@
-"""Options by which a file is read."""
+"""Options for reading files."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ CHOICES = {
     "dates": (DAY_FIRST, MONTH_FIRST, AS_TEXT),
     "header": (True, False),
 }
-# Names of marks that a shell makes hard to type.
-MARK_NAMES = {
-    "comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "blank": " ",
+# Names of characters that are hard to type in a shell.
+CHARACTER_NAMES = {
+    "comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " ",
     "point": ".", "apostrophe": "'", "none": "",
 }  # fmt: skip
-ANSWERS = {"yes": True, "no": False}
+YES_OR_NO = {"yes": True, "no": False}
 
 
 @set_module("ensemblage.datasets")
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a file; what is None is found out from the whole file.
+    """How to read a file; options that are None are inferred from the whole file.
 
     Parameters
     ----------
     separator : str, default=None
-        The character between values; a blank stands for runs of blanks.
+        The separator (delimiter) between values; a space stands for any whitespace.
     decimal : {".", ","}, default=None
         The decimal mark.
     thousands : {"", ".", ",", " ", "'"}, default=None
-        The mark between groups of three digits; empty for none.
+        The thousands separator; empty for none.
     encoding : str, default=None
         The encoding of the text, such as ``"utf-8"`` or ``"cp1252"``.
     dates : {"day-first", "month-first", "text"}, default=None
-        What 3/4/2025 means, or that dates stay text.
+        The order of day and month in dates such as 3/4/2025; "text" does not parse dates.
     header : bool, default=None
-        Whether the first row holds the names of the columns.
+        Whether the first row contains the column names.
     sheet : str, default=None
-        The name of the sheet of a spreadsheet, or its number, counted from 1; the first if None.
+        The sheet of a spreadsheet, by name or by number from 1; the first if None.
     """
 
     separator: str | None = None
@@ -69,13 +69,15 @@ class ReadOptions:
                 f"`separator` must be one character such as ';' or a tab, got {self.separator!r}."
             )
         if self.decimal is not None and self.decimal == self.thousands:
-            raise ValueError(f"`decimal` and `thousands` cannot both be {self.decimal!r}.")
+            raise ValueError(
+                f"`decimal` and `thousands` must differ, got {self.decimal!r} for both."
+            )
         if self.encoding is not None:
             _check_encoding(self.encoding)
 
     @classmethod
     def from_options(cls, options: Sequence[str]) -> ReadOptions:
-        """Read texts such as ``decimal=,``, in which marks can be spelled out as ``comma``."""
+        """Parse options such as ``decimal=,`` or ``decimal=comma``."""
         names = [each.name for each in fields(cls)]
         given: dict[str, Any] = {}
         for option in options:
@@ -83,13 +85,13 @@ class ReadOptions:
             name = name.strip()
             if not equals or name not in names:
                 raise ValueError(
-                    f"How to read is said by NAME=VALUE, such as decimal=, but got {option!r}."
+                    f"Expected a read option NAME=VALUE, such as decimal=comma, got {option!r}."
                     f"{suggestion(name, names)} The names are: {listing(names)}."
                 )
             if name in {"separator", "decimal", "thousands"}:
-                given[name] = MARK_NAMES.get(text.strip().lower(), text)
+                given[name] = CHARACTER_NAMES.get(text.strip().lower(), text)
             elif name == "header":
-                given[name] = ANSWERS.get(text.strip().lower(), text)
+                given[name] = YES_OR_NO.get(text.strip().lower(), text)
             else:
                 given[name] = text.strip()
         return cls(**given)
@@ -106,12 +108,12 @@ def _check_encoding(encoding: str) -> None:
         usable = False
     if not usable:
         raise ValueError(
-            f"`encoding` {encoding!r} is not known; utf-8, cp1252, latin-1 and utf-16 are."
+            f"`encoding` {encoding!r} is unknown; use for example utf-8, cp1252, latin-1 or utf-16."
         )
 
 
 class Request(NamedTuple):
-    """What is asked of a reader: what messages call the file, known kinds, and how to read."""
+    """The name of a file in messages, known kinds of columns, and how to read it."""
 
     name: str
     kinds: Mapping[str, str] = {}

@@ -1,4 +1,4 @@
-"""Parquet files: whole, by batches, the target alone."""
+"""Parquet files, read whole, in batches, or the target only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage._core import free_memory, listing, require
-from ensemblage.datasets._dataset import MANY, Target, check_task, read_target
+from ensemblage.datasets._dataset import MAX_INTEGER_CLASSES, Target, check_task, read_target
 from ensemblage.datasets._options import Request
 from ensemblage.datasets._table import (
     CATEGORICAL,
@@ -30,24 +30,25 @@ from ensemblage.evaluation import CLASSIFICATION
 
 Array = NDArray[Any]
 
-# Bytes of a value in memory, while it is read and after; a text is an object.
+# Bytes of a numeric value in memory while it is read.
 NUMBER_BYTES = 24
+# Bytes of a text value, which is an object.
 TEXT_BYTES = 100
-# A file of equal values can be tiny and fill the memory.
+# Largest ratio of bytes in memory to file size; constant columns compress to almost nothing.
 LARGEST_RATIO = 500
-# Bytes in memory that any file may take.
+# Bytes in memory that are allowed for any file.
 ALWAYS_FINE = 256 * 2**20
-# Bytes of a column that are read at a time.
-BUFFER = 2**20
+# Bytes of a column read at a time.
+BUFFER_BYTES = 2**20
 
 
 def arrow(module: str) -> Any:
-    """Import a module of pyarrow, or say how to get it."""
+    """Import a module of pyarrow, or raise with how to install it."""
     return require(module, "Reading Parquet", extra="all", otherwise="Or save the data as CSV.")
 
 
 @contextmanager
-def _damage_named(path: Path) -> Iterator[None]:
+def _refuse_damaged(path: Path) -> Iterator[None]:
     try:
         yield
     except (arrow("pyarrow").ArrowException, OSError) as error:
@@ -58,22 +59,24 @@ def _damage_named(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """Open a file whose columns are read a piece at a time, however large its row groups are."""
-    with _damage_named(path):
-        file = arrow("pyarrow.parquet").ParquetFile(path, buffer_size=BUFFER, pre_buffer=False)
+    """Open a file for buffered reading, independent of the size of its row groups."""
+    with _refuse_damaged(path):
+        file = arrow("pyarrow.parquet").ParquetFile(
+            path, buffer_size=BUFFER_BYTES, pre_buffer=False
+        )
     with file:
         yield file
 
 
 def read_parquet(path: Path, request: Request) -> Table:
-    """Read a Parquet file: numbers, dates and truth values as stored, texts as categories."""
-    with _damage_named(path), arrow("pyarrow.parquet").ParquetFile(path) as file:
-        # by what the file says of itself
+    """Read a Parquet file; strings and Boolean values become categories."""
+    with _refuse_damaged(path), arrow("pyarrow.parquet").ParquetFile(path) as file:
+        # by the file's own metadata
         most = max(ALWAYS_FINE, min(LARGEST_RATIO * path.stat().st_size, free_memory()))
         if _bytes_in_memory(file) > most:
             raise ValueError(
                 f"{path.name} has {file.metadata.num_rows} rows and {file.metadata.num_columns} "
-                "columns, too many for the memory or for a file of its size: read a part of it."
+                "columns, too many for the memory or for a file of its size: read part of it."
             )
         stored = file.read()
     if not stored.num_rows or not stored.num_columns:
@@ -87,20 +90,20 @@ def _bytes_in_memory(file: Any) -> int:
 
 
 def parquet_bytes(path: Path) -> int:
-    """Estimate what a file takes as a table."""
+    """Estimate the bytes of a file as a table in memory."""
     with arrow("pyarrow.parquet").ParquetFile(path) as file:
         return _bytes_in_memory(file)
 
 
 def survey_parquet(path: Path, request: Request, *, always: bool) -> tuple[int, int] | None:
-    """Give the shape of a file whose columns can be read without knowing the other rows.
+    """Return the shape of a file that can be read in batches.
 
-    None if it is small, unless ``always``, or if texts have to become dates.
+    None if it is small, unless ``always``, or if dates have to be parsed from text.
     """
     with _opened(path) as file:
         schema, rows = file.schema_arrow, file.metadata.num_rows
         small = _bytes_in_memory(file) <= ALWAYS_FINE and not always
-    # whether day or month comes first in a text, all of them decide
+    # the order of day and month is inferred from all rows
     dated = any(
         request.kinds.get(name) == DATE and not (is_date(kind) or is_number(kind))
         for name, kind in zip(schema.names, schema.types, strict=True)
@@ -114,7 +117,7 @@ def parquet_batches(path: Path, request: Request, n_rows: int) -> Iterator[Table
     with _opened(path) as file:
         batches = file.iter_batches(n_rows, use_threads=False)
         while True:
-            with _damage_named(path):
+            with _refuse_damaged(path):
                 batch = next(batches, None)
             if batch is None:
                 return
@@ -123,7 +126,7 @@ def parquet_batches(path: Path, request: Request, n_rows: int) -> Iterator[Table
 
 
 def table_from_arrow(stored: Any, request: Request) -> Table:
-    """Make a table of what is stored: the whole file, or a part."""
+    """Convert an Arrow table."""
     names = distinct_names([n or f"column_{j + 1}" for j, n in enumerate(stored.column_names)])
     columns, categories, labels = [], {}, {}
     for name, column in zip(names, stored.columns, strict=True):
@@ -142,11 +145,13 @@ def table_from_arrow(stored: Any, request: Request) -> Table:
 def _column(name: str, stored: Any, kind: str | None) -> Array:
     types = arrow("pyarrow.types")
     if types.is_nested(stored.type):
-        raise ValueError(f"Column {name!r} holds {stored.type}; flat columns are needed.")
+        raise ValueError(
+            f"Column {name!r} has the nested type {stored.type}: expand it into flat columns."
+        )
     if is_number(stored.type) and kind in {None, NUMERIC}:
         column = np.asarray(stored.cast("float64", safe=False).to_numpy(), dtype=np.float64)
         if np.isinf(column).any():
-            raise ValueError(f"Column {name!r} holds infinity: replace it or leave the row out.")
+            raise ValueError(f"Column {name!r} contains infinity: replace it, or drop the row.")
         return column
     if is_date(stored.type) and kind in {None, DATE}:
         moments = arrow("pyarrow").timestamp("ms", getattr(stored.type, "tz", None))
@@ -160,13 +165,13 @@ def _column(name: str, stored: Any, kind: str | None) -> Array:
 
 
 def _text(value: Any, missing: Collection[str]) -> str | None:
-    """Write a value as text without surrounding blanks; None for a missing one."""
+    """Format a value as stripped text; None for a missing value."""
     text = None if value is None else str(value).strip()
     return None if text in missing else text
 
 
 def _categories(stored: Any, missing: Collection[str]) -> Array:
-    """Read texts by their codes: each different one is looked at once."""
+    """Read strings by dictionary code: each unique string is converted once."""
     parts = [np.zeros(0, dtype=object)]
     for chunk in stored.chunks:
         coded = chunk.dictionary_encode()
@@ -187,11 +192,11 @@ def _from_texts(name: str, texts: list[str | None], kind: str) -> Array:
     try:
         return column_from_texts(texts, kind)
     except ValueError as error:
-        raise ValueError(f"Column {name!r} {error}; {PLURALS[kind]} are expected in it.") from None
+        raise ValueError(f"Column {name!r} {error}; expected {PLURALS[kind]}.") from None
 
 
 def _declared(stored: Any) -> tuple[str, ...]:
-    """Give the categories of a column that was stored with them, also those that never occur."""
+    """Return the categories of a dictionary column, including those that do not occur."""
     if not arrow("pyarrow.types").is_dictionary(stored.type) or not stored.num_chunks:
         return ()
     texts = stored.unify_dictionaries().chunk(0).dictionary.to_pylist()
@@ -212,52 +217,54 @@ def is_date(kind: Any) -> bool:
 
 
 def numeric_columns(path: str | PathLike[str], target: str, drop: Sequence[str] = ()) -> list[str]:
-    """Name the columns to learn from, or say which of them are no numbers."""
+    """Return the feature names; columns that are not numeric are an error."""
     with _opened(Path(path)) as file:
         kinds = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
     columns = Table(tuple(kinds), ())
     if target not in kinds:
-        read_target(columns, target)  # says what there is
+        read_target(columns, target)  # raises an error
     for name in (name for name in drop if name not in kinds):
-        columns.column(name)  # says so, too
+        columns.column(name)  # raises an error
     names = [name for name in kinds if name != target and name not in drop]
     if not names:
-        raise ValueError(f"There is no column beside the target {target!r} to learn from.")
+        raise ValueError(f"There are no features: the only column is the target {target!r}.")
     others = [f"{name!r} ({kinds[name]})" for name in names if not is_number(kinds[name])]
     if others:
         raise ValueError(
-            f"{Path(path).name} is read in blocks, which takes numeric columns; these are "
-            f"none: {listing(others)}. Leave them out by `drop`, make numbers of them, or read "
-            "some of the rows into memory by `draw`."
+            f"{Path(path).name} is read in blocks, which requires numeric columns; these are not "
+            f"numeric: {listing(others)}. Drop them with `drop`, convert them to numbers, or read "
+            "a sample of the rows with `draw`."
         )
     return names
 
 
 def read_parquet_target(path: str | PathLike[str], target: str, task: str | None = None) -> Target:
-    """Read a target as a table of the whole file would have it; only different values are texts."""
+    """Read the target column only, as ``read_target`` would of the whole file."""
     check_task(task)
     path = Path(path)
-    with _opened(path) as file, _damage_named(path):
+    with _opened(path) as file, _refuse_damaged(path):
         column = file.read(columns=[target], use_threads=False).column(0)
     declared = arrow("pyarrow.types").is_dictionary(column.type)
     column = column.cast(column.type.value_type) if declared else column
-    different = column.unique()
-    many = len(different) > MANY + 1
+    distinct = column.unique()
+    many = len(distinct) > MAX_INTEGER_CLASSES + 1
     if is_number(column.type) and not declared and many and task != CLASSIFICATION.name:
         numbers = np.asarray(column.cast("float64", safe=False).to_numpy(), dtype=np.float64)
         found = read_target(Table((target,), (numbers,)), target, task)
         return Target(numbers, ~np.isnan(numbers), found.task, found.reason)
-    places = arrow("pyarrow.compute").index_in(column, value_set=different).to_numpy()
-    different = different.dictionary_encode() if declared else different
-    # each different value is taken twice, since what occurs once is hardly a class
+    positions = arrow("pyarrow.compute").index_in(column, value_set=distinct).to_numpy()
+    distinct = distinct.dictionary_encode() if declared else distinct
+    # each distinct value occurs twice, as the rule for classes expects
     pa = arrow("pyarrow")
-    stored = pa.table({target: pa.chunked_array([different, different])})
+    stored = pa.table({target: pa.chunked_array([distinct, distinct])})
     table = table_from_arrow(stored, Request(target, {target: NUMERIC_OR_LABEL}))
     found = read_target(table, target, task)
-    values, known = found.values, found.known[places]
+    values, known = found.values, found.known[positions]
     if found.task is not CLASSIFICATION:
-        return Target(values[places], known, found.task, found.reason)
+        return Target(values[positions], known, found.task, found.reason)
     classes, codes = np.unique(values[found.known], return_inverse=True)
     every = np.full(len(values), -1, dtype=np.int32)
     every[found.known] = codes
-    return Target(every[places], known, found.task, found.reason, classes=tuple(classes.tolist()))
+    return Target(
+        every[positions], known, found.task, found.reason, classes=tuple(classes.tolist())
+    )

@@ -1,4 +1,4 @@
-"""What a dataset holds, column by column."""
+"""Summaries of datasets and their columns."""
 
 from __future__ import annotations
 
@@ -28,44 +28,47 @@ Count = Annotated[int, Meta(ge=0)]
 Counts = dict[str, Count]
 Value = float | str | None
 
-# Categories that are listed for a column.
+# Most frequent categories listed for a column.
 N_TOP_CATEGORIES = 3
-# Classes that are named in one line.
+# Classes listed in one line; more are summarised.
 N_NAMED_CLASSES = 4
 
 
 class ColumnSummary(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one column holds."""
+    """Summary of a column."""
 
-    name: Annotated[str, Meta(description="Its name.")]
-    kind: Annotated[Literal["numeric", "categorical", "date"], Meta(description="Its type.")]
-    missing: Annotated[Count, Meta(description="Rows without a value.")]
+    name: Annotated[str, Meta(description="Column name.")]
+    kind: Annotated[
+        Literal["numeric", "categorical", "date"], Meta(description="Kind of the column.")
+    ]
+    missing: Annotated[Count, Meta(description="Number of missing values.")]
     n_unique: Annotated[Count, Meta(description="Number of distinct values.")]
-    min: Annotated[Value, Meta(description="Least number or date; else null.")] = None
-    median: Annotated[Value, Meta(description="Median, of two the lower; null if no number.")] = (
-        None
-    )
-    max: Annotated[Value, Meta(description="Greatest number or date; else null.")] = None
+    min: Annotated[Value, Meta(description="Minimum; null if categorical.")] = None
+    median: Annotated[Value, Meta(description="Lower median; null if categorical.")] = None
+    max: Annotated[Value, Meta(description="Maximum; null if categorical.")] = None
     top_categories: Annotated[
-        Counts, Meta(description="Rows of the most frequent categories with two rows or more.")
+        Counts, Meta(description="Rows of the most frequent categories that occur at least twice.")
     ] = {}
 
 
 class DataSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a dataset holds; it travels with results, so that a page can say what they are of."""
+    """Summary of a dataset, saved with results."""
 
-    name: Annotated[str, Meta(description="Name of the data.")]
-    n_rows: Annotated[Count, Meta(description="Rows.")]
-    columns: Annotated[tuple[ColumnSummary, ...], Meta(description="Features, in their order.")]
-    target: Annotated[str | None, Meta(description="The column that is predicted.")] = None
-    classes: Annotated[Counts, Meta(description="Rows of each class; none in a regression.")] = {}
+    name: Annotated[str, Meta(description="Name of the dataset.")]
+    n_rows: Annotated[Count, Meta(description="Number of rows.")]
+    columns: Annotated[tuple[ColumnSummary, ...], Meta(description="Features, in order.")]
+    target: Annotated[str | None, Meta(description="Target column.")] = None
+    classes: Annotated[Counts, Meta(description="Rows per class; empty for regression.")] = {}
     target_summary: Annotated[
-        ColumnSummary | None, Meta(description="The target of a regression; else null.")
+        ColumnSummary | None, Meta(description="Target of a regression; else null.")
     ] = None
-    task_reason: Annotated[str, Meta(description="Why it is classification or regression.")] = ""
-    sources: Annotated[Counts, Meta(description="Rows of each source, where it is known.")] = {}
+    task_reason: Annotated[
+        str, Meta(description="Why the task is classification or regression.")
+    ] = ""
+    sources: Annotated[Counts, Meta(description="Rows per source; empty if unknown.")] = {}
     notes: Annotated[
-        tuple[str, ...], Meta(description="How it was read, what was left out, what looks odd.")
+        tuple[str, ...],
+        Meta(description="How the file was read, dropped rows, suspicious columns."),
     ] = ()
 
     @classmethod
@@ -105,19 +108,19 @@ class DataSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def kinds(self) -> dict[str, int]:
-        """Number of columns of each kind that there is."""
+        """Number of columns of each kind."""
         kinds = [column.kind for column in self.columns]
         return {kind: kinds.count(kind) for kind in KINDS if kind in kinds}
 
     @property
     def class_shares(self) -> dict[str, float]:
-        """Share of each class in the rows, the most frequent first."""
+        """Fraction of rows per class, the most frequent first."""
         order = sorted(self.classes, key=lambda label: -self.classes[label])
         return {label: self.classes[label] / self.n_rows for label in order}
 
     @property
     def has_numeric_target(self) -> bool:
-        """Whether the target holds numbers, be they taken as such or for classes."""
+        """Whether all target values are numbers, in regression or classification."""
         names = [*self.classes]
         return self.target_summary is not None or (
             bool(names) and not any(np.isnan(parse_number(name)) for name in names)
@@ -146,14 +149,14 @@ class DataSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def _percent(share: float) -> str:
-    """Write a class's share; what is rare is not nothing, and what has exceptions not all."""
+    """Format a fraction of rows; rounding gives neither 0% nor 100%."""
     if 0 < share < 0.005:
         return "<1%"
     return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
 def range_text(column: ColumnSummary) -> str:
-    """Write minimum, median and maximum of a numeric or date column."""
+    """Format minimum, median and maximum of a numeric or date column."""
     ends = {"min": column.min, "median": column.median, "max": column.max}
     return ", ".join(
         f"{name} {write_number(value, 6) if isinstance(value, float) else value}"
@@ -168,7 +171,7 @@ def _summarise(name: str, column: Array) -> ColumnSummary:
     kind: Any = kind_of(column)
     if kind == CATEGORICAL:
         found = Counter(map(str, known.tolist()))
-        # of equally frequent ones, the first by the alphabet; what occurs once may be a name
+        # ties in alphabetical order; categories that occur once may be personal names
         order = sorted(found, key=lambda value: (-found[value], value))[:N_TOP_CATEGORIES]
         top = {value: found[value] for value in order if found[value] > 1}
         return ColumnSummary(name, kind, n_missing, len(found), top_categories=top)

@@ -1,4 +1,4 @@
-"""A table as it stands in a file."""
+"""A table of named columns."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ NUMERIC: Final = "numeric"
 CATEGORICAL: Final = "categorical"
 DATE: Final = "date"
 KINDS = (NUMERIC, CATEGORICAL, DATE)
-# Asked of a target: numbers if it holds such, with what was written beside; else categories.
+# Kind requested of a target: numeric, with its labels as written, if possible; else categorical.
 NUMERIC_OR_LABEL = "numeric_or_label"
-# What messages call the values of a kind.
+# Values of each kind, in messages.
 PLURALS = {NUMERIC: "numbers", CATEGORICAL: "categories", DATE: "dates"}
-# Texts that are missing in any column.
+# Texts that are missing values in any column.
 MISSING_TOKENS = frozenset({"", "NA", "NaN", "nan", "?", "null"})
 MILLISECONDS_PER_DAY = 86_400_000
 
 
 def parse_number(text: str) -> float:
-    """Read a text without surrounding blanks as a finite number, or give NaN."""
-    # float() also takes "1_000", which is text in a data file
+    """Parse stripped text as a finite number, or return NaN."""
+    # float() also accepts "1_000", which is text in a data file
     if "_" in text:
         return math.nan
     try:
@@ -43,24 +43,24 @@ def parse_number(text: str) -> float:
 
 
 def parse_date(text: str) -> np.datetime64:
-    """Read ISO 8601, such as ``2024-03-01`` with or without a time, or give NaT."""
+    """Parse ISO 8601, such as ``2024-03-01`` with or without a time, or return NaT."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return np.datetime64("NaT", "ms")
-    # a date with a zone is its moment in universal time
+    # convert to UTC
     if moment.tzinfo is not None:
         moment = moment.astimezone(UTC).replace(tzinfo=None)
     return np.datetime64(moment, "ms")
 
 
 def column_from_texts(texts: Sequence[str | None], kind: str | None = None) -> Array:
-    """Make a numeric column if all known texts are finite numbers, or one of the kind asked for."""
+    """Make a column of ``kind``; by default numeric if all texts are finite numbers."""
     if kind == DATE:
         dates = [np.datetime64("NaT", "ms") if text is None else parse_date(text) for text in texts]
         bad = [c for c, x in zip(texts, dates, strict=True) if c is not None and np.isnat(x)]
         if bad:
-            raise ValueError(f"holds {bad[0]!r}, which is not a date such as 2024-03-01")
+            raise ValueError(f"contains {bad[0]!r}, which is not a date such as 2024-03-01")
         return np.array(dates, dtype="datetime64[ms]")
     if kind != CATEGORICAL:
         numbers = [math.nan if text is None else parse_number(text) for text in texts]
@@ -68,7 +68,7 @@ def column_from_texts(texts: Sequence[str | None], kind: str | None = None) -> A
         if not bad:
             return np.array(numbers, dtype=np.float64)
         if kind == NUMERIC:
-            raise ValueError(f"holds {bad[0]!r}, which is not a finite number")
+            raise ValueError(f"contains {bad[0]!r}, which is not a finite number")
     column = np.empty(len(texts), dtype=object)
     column[:] = texts
     return column
@@ -85,13 +85,13 @@ def is_missing(column: Array) -> NDArray[np.bool_]:
 
 
 def to_days(moments: Array) -> NDArray[np.float64]:
-    """Days since 1970-01-01, or of a duration, with the time as a fraction; NaN for missing."""
+    """Convert dates to days since 1970-01-01, and durations to days; NaN for missing values."""
     whole = moments.astype(f"{moments.dtype.kind}8[ms]")
     return np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / MILLISECONDS_PER_DAY)
 
 
 def days_to_dates(days: NDArray[np.float64]) -> Array:
-    """Turn days since 1970-01-01 back into dates, as they were before ``to_days``."""
+    """Convert days since 1970-01-01 to dates, the inverse of ``to_days``."""
     dates = np.full(len(days), np.datetime64("NaT", "ms"))
     known = ~np.isnan(days)
     dates[known] = np.round(days[known] * MILLISECONDS_PER_DAY).astype("datetime64[ms]")
@@ -106,17 +106,16 @@ class Table:
     Parameters
     ----------
     names : tuple of str
-        The column names, each once.
+        The column names, which must be unique.
     columns : tuple of ndarray
-        Per name an array of shape (n_rows,): float64 with NaN for missing, objects (str, None
-        for missing), or datetime64[ms] with NaT for missing.
+        One array of shape (n_rows,) per name: float64 with NaN for missing values, object (str,
+        None for missing values), or datetime64[ms] with NaT for missing values.
     categories : mapping of str to tuple of str, default={}
-        The categories that the file declares for a column, in their order, also those that
-        never occur.
+        Categories declared in the file, in order, including those that do not occur.
     notes : tuple of str, default=()
-        How the file was read, where a reader might wonder: one sentence each.
+        How the file was read, where it is not the default: one sentence each.
     written : Table, default=None
-        A numeric target as the file has it: its numbers may be labels, such as 01.
+        A numeric target as written in the file, where values may be labels such as 01.
 
     Examples
     --------
@@ -138,7 +137,7 @@ class Table:
         repeated = sorted(name for name, times in Counter(self.names).items() if times > 1)
         if repeated:
             raise ValueError(
-                f"Column names must differ, but {listing(map(repr, repeated))} occurs more than "
+                f"Column names must be unique, but {listing(map(repr, repeated))} occurs more than "
                 "once: rename the columns."
             )
         if len({len(column) for column in self.columns}) > 1:
@@ -160,12 +159,13 @@ class Table:
         names : sequence of str
             The column names.
         texts : sequence of sequence of str
-            The values of each column; ``''``, ``NA``, ``NaN``, ``?`` and ``null`` are missing.
+            The values of each column; ``''``, ``NA``, ``NaN``, ``?`` and ``null`` are missing
+            values.
         kinds : mapping of str to {"numeric", "categorical", "date"}, default=None
-            The kind of a column where it is known; otherwise it is numeric if all values are
-            numbers, else categorical. Dates are written as ``2024-03-01``, with or without a time.
+            The kind of a column. By default it is numeric if all values are numbers, else
+            categorical. Dates have the form ``2024-03-01``, with or without a time.
         categories : mapping of str to tuple of str, default=None
-            Declared categories; such a column is categorical, even if they look like numbers.
+            Declared categories; such a column is categorical, even if all values are numbers.
 
         Returns
         -------
@@ -181,7 +181,7 @@ class Table:
                 columns.append(column_from_texts(known, wanted.get(name)))
             except ValueError as error:
                 raise ValueError(
-                    f"Column {name!r} {error}; {PLURALS[wanted[name]]} are expected in this column."
+                    f"Column {name!r} {error}; expected {PLURALS[wanted[name]]}."
                 ) from None
         return cls(tuple(names), tuple(columns), declared)
 
@@ -196,17 +196,17 @@ class Table:
         return tuple(kind_of(column) for column in self.columns)
 
     def column(self, name: str) -> Array:
-        """Look up one column.
+        """Return one column.
 
         Parameters
         ----------
         name : str
-            Its name.
+            The column name.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            The column itself, not a copy.
+            The column, not a copy.
         """
         if name not in self.names:
             raise ValueError(
@@ -216,12 +216,12 @@ class Table:
         return self.columns[self.names.index(name)]
 
     def select(self, names: Sequence[str]) -> Table:
-        """Keep some columns, in the given order.
+        """Select columns.
 
         Parameters
         ----------
         names : sequence of str
-            Which.
+            The column names, in the order of the result.
 
         Returns
         -------
@@ -229,17 +229,17 @@ class Table:
             A table of these columns.
         """
         kept = {name: self.categories[name] for name in names if name in self.categories}
-        at_hand = dict(zip(self.names, self.columns, strict=True))
-        columns = tuple(at_hand[name] if name in at_hand else self.column(name) for name in names)
+        by_name = dict(zip(self.names, self.columns, strict=True))
+        columns = tuple(by_name[name] if name in by_name else self.column(name) for name in names)
         return replace(self, names=tuple(names), columns=columns, categories=kept)
 
     def take(self, rows: NDArray[Any]) -> Table:
-        """Keep some rows.
+        """Select rows.
 
         Parameters
         ----------
         rows : ndarray
-            Indices or a mask.
+            Row indices or a Boolean mask.
 
         Returns
         -------
@@ -250,22 +250,23 @@ class Table:
         return replace(self, columns=tuple(each[rows] for each in self.columns), written=written)
 
     def to_array(self) -> NDArray[Any]:
-        """Give the values as one matrix.
+        """Convert to a two-dimensional array.
 
         Returns
         -------
         ndarray of shape (n_rows, n_columns)
-            Numbers if no column is categorical, otherwise objects. Dates are days since 1970-01-01.
+            Of dtype float64 if no column is categorical, else object. Dates are days since
+            1970-01-01.
         """
         return np.asarray(self.to_rows())
 
     def to_rows(self) -> TableRows:
-        """Give the values by column, for what reads columns; to all others they are one matrix.
+        """Return an array-like that keeps the columns apart.
 
         Returns
         -------
         array-like of shape (n_rows, n_columns)
-            As of ``to_array``, but the matrix is made only if it is asked for.
+            The values of ``to_array``, which are put into one array on first use.
         """
         return TableRows(
             *(to_days(each) if kind_of(each) == DATE else each for each in self.columns)
@@ -273,10 +274,10 @@ class Table:
 
 
 class TableRows:
-    """Rows by column: numbers as doubles, NaN where missing; categories as objects or None.
+    """Rows stored by column: float64 (NaN where missing), or object (None where missing).
 
-    What reads columns takes them as they are. To all others this is an array, made when it is
-    first asked for: of doubles if there are no categories, otherwise of objects.
+    ``np.asarray`` puts them into one array, on first use: float64 if no column is categorical,
+    else object.
     """
 
     ndim = 2

@@ -1,4 +1,4 @@
-"""Delimited text: encodings, delimiters, and where the table begins."""
+"""Delimited text: encoding, separator, header and layout of the table."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from ensemblage.datasets._value_types import NumberFormat, type_columns
 
 GZIP = b"\x1f\x8b"
 
-# Text shrinks to a fifth or a twentieth; beyond this a small file is made to fill the memory.
+# Largest compression ratio of a text file; data have ratios of 5 to 20.
 LARGEST_RATIO = 100
 
-# Bytes that may be unpacked from a file of any size.
+# Decompressed bytes that are allowed for any file.
 ALWAYS_FINE = 64 * 2**20
 
 UTF_8 = "UTF-8"
@@ -42,77 +42,78 @@ ENCODING_NAMES = {
     "utf-16-be": "UTF-16", "utf-32": "UTF-32", "cp1252": "Windows-1252", "latin-1": "Latin-1",
 }  # fmt: skip
 
-# What Latin-1 has no letters for, and Windows-1252 has.
-HIGH = bytes(range(0x80, 0xA0))
+# Bytes that are printable in Windows-1252 but not in Latin-1.
+WINDOWS_1252_BYTES = bytes(range(0x80, 0xA0))
 
-# Share of a text's bytes that are printable.
+# Smallest fraction of printable bytes in a text.
 PRINTABLE_SHARE = 0.99
 
-# Printable text has only these below the blank: tab, line ends, form feed, and the old end of file.
+# Control characters, except tab, line ends, form feed and end of file.
 CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x0b\x1a\x1b"))
 
-BLANKS = " "
+# As separator: any run of whitespace.
+WHITESPACE = " "
 
-DELIMITER_NAMES = {"\t": "tabs", BLANKS: "blanks"}
+SEPARATOR_NAMES = {"\t": "tab", WHITESPACE: "whitespace"}
 
-# Of separators that fit equally well, the first: a comma also occurs in numbers and in prose.
+# In order of preference: a comma also occurs in numbers and in text.
 SEPARATORS = ("\t", ";", "|", ",")
 
-# Below this a separator does not explain a file, and blanks may.
+# Fraction of rows of the usual length below which whitespace is tried as separator.
 GOOD_FIT = 0.8
 
-# From this on the first lines may choose the separator of all.
+# Fraction from which the first lines may decide the separator of the whole file.
 SURE_FIT = 0.99
 
-# Characters of a long text, of which the first lines choose the separator.
-LONG = 200_000
+# Characters from which the first lines decide the separator.
+LONG_TEXT = 200_000
 
-# Spreadsheets may say on the first line which separator follows.
-SAID_SEPARATOR = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
+# Excel's first line that declares the separator, such as sep=;
+SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 
 QUOTED_OR_BARE = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
 
 
 Row = list[str]
-# Rows of a file that are not blank, each with the number of the line that it ends on.
+# Non-empty rows of a file, each with the number of its last line.
 Lines = list[tuple[Row, int]]
 NUMBER_LIKE = re.compile(
     r"[$€£]?\s?[+-]?(?:\d[\d.,'\u2019\u00a0\u202f ]*|[.,]\d+)(?:[eE][+-]?\d+)?\s?[%€]?"
 )
-# Share of a column's values that must be numbers for its first to be one of them.
+# Fraction of numbers from which a column counts as numeric when looking for a header.
 NUMERIC_SHARE = 0.9
 YEARS = range(1900, 2101)
 COMMENTS = ("#", "%")
 UNNAMED = re.compile(r"column_\d+")
 UNIT = re.compile(r"[(\[].*[)\]]")
-# Rows that are looked at to tell a header or units.
+# Rows compared to detect a header or units.
 N_ROWS_COMPARED = 1000
-# Rows at the top in which the mark of a comment may stand alone.
+# First rows in which a comment mark may be a value of its own.
 N_COMMENT_ROWS = 100
 
 
-def unpack(data: bytes, name: str) -> bytes:
-    """Unpack what gzip packed; other bytes stay as they are."""
+def decompress(data: bytes, name: str) -> bytes:
+    """Decompress gzip data; other data are returned unchanged."""
     if not data.startswith(GZIP):
         return data
     limit = max(ALWAYS_FINE, LARGEST_RATIO * len(data))
     try:
-        with gzip.open(io.BytesIO(data)) as packed:
-            unpacked = packed.read(limit + 1)
+        with gzip.open(io.BytesIO(data)) as compressed:
+            decompressed = compressed.read(limit + 1)
     except (OSError, EOFError, zlib.error):
         raise ValueError(f"{name} is truncated or damaged: copy it again.") from None
-    if len(unpacked) > limit:
+    if len(decompressed) > limit:
         raise ValueError(
-            f"{name} unpacks to more than {LARGEST_RATIO} times its size, which data do not: "
-            "unpack it yourself if you trust it."
+            f"{name} unpacks to more than {LARGEST_RATIO} times its size, which is too large for "
+            "data: unpack it yourself if you trust it."
         )
-    return unpacked
+    return decompressed
 
 
 def decode(data: bytes, name: str, encoding: str | None = None) -> tuple[str, str]:
-    """Decode text by its byte-order mark, else as UTF-8, else as what Western systems wrote.
+    """Decode text by its byte-order mark, else as UTF-8, else as Windows-1252 or Latin-1.
 
-    Gives the text, a line feed after each line, and what its encoding is called.
+    Returns the text, with line feeds as line endings, and the name of the encoding.
     """
     chosen = encoding or _detect(data, name)
     try:
@@ -122,31 +123,31 @@ def decode(data: bytes, name: str, encoding: str | None = None) -> tuple[str, st
         line = data.count(b"\n", 0, start) + 1
         raise ValueError(
             f"Line {line} of {name} is not {ENCODING_NAMES.get(chosen, chosen)} text (byte "
-            f"0x{data[start]:02x}): name its `encoding`, or save the file as UTF-8."
+            f"0x{data[start]:02x}): set `encoding`, or save the file as UTF-8."
         ) from None
     text = text.removeprefix("\ufeff").removesuffix("\x1a")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text, ENCODING_NAMES.get(chosen.lower(), chosen)
 
 
-def detect_piecewise(pieces: Iterable[bytes]) -> str | None:
-    """Tell the encoding of bytes too many to hold at once; None if that takes all of them."""
+def detect_piecewise(chunks: Iterable[bytes]) -> str | None:
+    """Detect the encoding chunk by chunk; None if the whole text is needed."""
     reader: codecs.IncrementalDecoder
     reader, is_utf_8 = codecs.getincrementaldecoder("utf-8")(), True
     size = printable = high = 0
-    for piece in pieces:
-        marked = next((name for mark, name in BYTE_ORDER_MARKS if piece.startswith(mark)), None)
+    for chunk in chunks:
+        marked = next((name for mark, name in BYTE_ORDER_MARKS if chunk.startswith(mark)), None)
         if size == 0 and marked is not None:
             return marked
-        if b"\x00" in piece:
+        if b"\x00" in chunk:
             return None
         try:
-            reader.decode(piece)
+            reader.decode(chunk)
         except UnicodeDecodeError:
             reader, is_utf_8 = codecs.getincrementaldecoder("latin-1")(), False
-        size += len(piece)
-        printable += len(piece.translate(None, CONTROLS))
-        high += len(piece) - len(piece.translate(None, HIGH))
+        size += len(chunk)
+        printable += len(chunk.translate(None, CONTROLS))
+        high += len(chunk) - len(chunk.translate(None, WINDOWS_1252_BYTES))
     if is_utf_8 and not reader.getstate()[0]:
         return "utf-8"
     if printable < PRINTABLE_SHARE * size:
@@ -164,7 +165,7 @@ def _detect(data: bytes, name: str) -> str:
 
 
 def _detect_utf_16(data: bytes, name: str) -> str:
-    """Tell the byte order by the side on which the zeros are."""
+    """Detect the byte order by the position of zero bytes."""
     start = data[:4096]
     high, low = start[::2].count(0), start[1::2].count(0)
     encoding = "utf-16-le" if low > high else "utf-16-be"
@@ -177,16 +178,16 @@ def _detect_utf_16(data: bytes, name: str) -> str:
 
 def _not_text(name: str) -> ValueError:
     return ValueError(
-        f"{name} is not text: give a CSV, TSV, ARFF, Parquet or spreadsheet file under its own "
-        "suffix."
+        f"{name} is not a text file: expected a CSV, TSV, ARFF, Parquet or spreadsheet file with "
+        "the suffix of its format."
     )
 
 
 def parse_delimited(text: str, encoding: str, request: Request, *, tabs: bool = False) -> Table:
-    """Read delimited text; ``tabs`` if the name of the file promises them."""
+    """Parse delimited text; ``tabs`` if the suffix implies tabs."""
     if not text.strip():
-        raise ValueError(f"{request.name} is empty: a header line and at least one row are needed.")
-    text, separator = said_separator(text, request.options.separator, tabs=tabs)
+        raise ValueError(f"{request.name} is empty: expected a header and at least one row.")
+    text, separator = declared_separator(text, request.options.separator, tabs=tabs)
     split = split_text(text, request.name, separator)
     return table_from_lines(split.lines, request, split.separator, encoding)
 
@@ -194,36 +195,36 @@ def parse_delimited(text: str, encoding: str, request: Request, *, tabs: bool = 
 def table_from_lines(
     lines: Lines, request: Request, separator: str = ",", encoding: str = UTF_8
 ) -> Table:
-    """Find header, columns and their kinds, and note what was found where it is not the usual."""
-    layout = lay_out(lines, request)
+    """Infer header, columns and their kinds, with notes on what is not the default."""
+    layout = find_layout(lines, request)
     typed = type_columns(layout.texts, request, separator)
     notes = (*format_notes(separator, encoding, typed.format), *layout.notes, *typed.notes)
     return Table(tuple(layout.texts), typed.columns, notes=notes, written=typed.written)
 
 
 def format_notes(separator: str, encoding: str, number_format: NumberFormat) -> list[str]:
-    """Say what was taken for separator, marks and encoding, except for the plain ones."""
+    """Report separator, decimal mark, thousands separator and encoding if not the default."""
     decimal, thousands = number_format
-    unusual = {
-        f"{DELIMITER_NAMES.get(separator, repr(separator))} between values": separator != ",",
-        f"{decimal!r} as decimal mark": decimal != ".",
-        f"{thousands!r} between thousands": bool(thousands),
-        f"{encoding} as encoding": encoding != UTF_8,
+    options = {
+        f"separator {SEPARATOR_NAMES.get(separator, repr(separator))}": separator != ",",
+        f"decimal mark {decimal!r}": decimal != ".",
+        f"thousands separator {thousands!r}": bool(thousands),
+        f"encoding {encoding}": encoding != UTF_8,
     }
-    taken = [text for text, said in unusual.items() if said]
-    return [f"Read with {listed(taken)}."] if taken else []
+    unusual = [text for text, is_unusual in options.items() if is_unusual]
+    return [f"Read with {listed(unusual)}."] if unusual else []
 
 
-def said_separator(text: str, given: str | None, *, tabs: bool) -> tuple[str, str | None]:
-    """Give the text below a first line that names the separator, and the one that is known."""
-    said = SAID_SEPARATOR.match(text)
-    if said:
-        text, given = text[said.end() :], given or said[1]
+def declared_separator(text: str, given: str | None, *, tabs: bool) -> tuple[str, str | None]:
+    """Return the text without a first line that declares the separator, and the separator."""
+    line = SEPARATOR_LINE.match(text)
+    if line:
+        text, given = text[line.end() :], given or line[1]
     return text, "\t" if given is None and tabs and "\t" in text else given
 
 
 class Split(NamedTuple):
-    """The rows of a text split by a separator, and how well it explains them."""
+    """Rows of a text split by a separator, and the fraction of rows of the usual length."""
 
     separator: str
     lines: Lines
@@ -231,25 +232,25 @@ class Split(NamedTuple):
 
 
 def split_text(text: str, name: str, separator: str | None = None) -> Split:
-    """Split a text into rows, by the separator that gives most rows the header's length."""
+    """Split a text by the separator that gives the most rows the length of the header."""
     if separator is not None:
         return _split(text, name, separator)
     enough = text.count("\n") / 2
     likely = [each for each in SEPARATORS if text.count(each) > enough]
-    # the first lines of a long text choose; all of its lines have to agree
-    end = text.rfind("\n", 0, LONG)
+    # for a long text, the first lines choose a separator that all lines have to fit
+    end = text.rfind("\n", 0, LONG_TEXT)
     best = None
-    if len(text) > LONG and len(likely) > 1 and end >= 0:
+    if len(text) > LONG_TEXT and len(likely) > 1 and end >= 0:
         first = _best_split(text[: end + 1], name, likely)
         best = None if first is None else _best_split(text, name, [first.separator])
     if best is None or best.fit < SURE_FIT:
         best = _best_split(text, name, likely)
     if best is None:
         best = _split(text, name, ",")
-    elif best.fit >= GOOD_FIT and not _has_numbers_inside(best):
+    elif best.fit >= GOOD_FIT and not _has_nested_numbers(best):
         return best
-    blanks = _split(text, name, BLANKS)
-    return blanks if blanks.fit > min(best.fit, GOOD_FIT) else best
+    by_whitespace = _split(text, name, WHITESPACE)
+    return by_whitespace if by_whitespace.fit > min(best.fit, GOOD_FIT) else best
 
 
 def _best_split(text: str, name: str, separators: Sequence[str]) -> Split | None:
@@ -261,34 +262,34 @@ def _best_split(text: str, name: str, separators: Sequence[str]) -> Split | None
 
 
 def _split(text: str, name: str, separator: str) -> Split:
-    if separator == BLANKS:
-        lines = [*rows_by_blanks(io.StringIO(text))]
+    if separator == WHITESPACE:
+        lines = [*rows_by_whitespace(io.StringIO(text))]
     else:
         lines = _split_by_character(text, name, separator)
     return Split(separator, lines, _fit([row for row, _ in lines], separator))
 
 
 def _fit(rows: Sequence[Row], separator: str) -> float:
-    """Give the share of rows of the usual length, half of it if the first long one differs."""
+    """Fraction of rows of the usual length, halved if the header has another length."""
     lengths = [len(row) for row in rows]
     if max(lengths, default=1) == 1:
         return 0.0
     usual, times = Counter(lengths).most_common(1)[0]
     header = next(length for length in lengths if length > 1)
-    # texts apart by blanks are a sentence more often than a table
-    if usual == 1 or (separator == BLANKS and not any(map(is_number_like, rows[:2][-1]))):
+    # text separated by spaces is usually a sentence, not a table
+    if usual == 1 or (separator == WHITESPACE and not any(map(is_number_like, rows[:2][-1]))):
         return 0.0
     return times / len(lengths) / (1 if abs(header - usual) <= 1 else 2)
 
 
-def _has_numbers_inside(split: Split) -> bool:
-    """Whether a value between tabs is a row of numbers apart by blanks."""
+def _has_nested_numbers(split: Split) -> bool:
+    """Whether a tab-separated value is a sequence of numbers separated by spaces."""
     parts = [text.split() for text in split.lines[-1][0]] if split.separator == "\t" else []
     return any(len(each) > 1 and all(map(is_number_like, each)) for each in parts)
 
 
-def rows_by_blanks(lines: Iterable[str]) -> Iterator[tuple[Row, int]]:
-    """Split lines at runs of blanks; give rows that are not empty, with their lines' numbers."""
+def rows_by_whitespace(lines: Iterable[str]) -> Iterator[tuple[Row, int]]:
+    """Split lines at whitespace; yield non-empty rows with their line numbers."""
     for number, line in enumerate(lines, start=1):
         if '"' in line:
             row = [a.replace('""', '"') or b for a, b in QUOTED_OR_BARE.findall(line)]
@@ -301,7 +302,7 @@ def rows_by_blanks(lines: Iterable[str]) -> Iterator[tuple[Row, int]]:
 def rows_by_character(
     lines: Iterable[str], name: str, how: dict[str, Any]
 ) -> Iterator[tuple[Row, int]]:
-    """Split lines into rows; give those that are not blank, with the lines that they end on."""
+    """Split lines into rows; yield non-empty rows with the number of their last line."""
     reader = csv.reader(lines, strict=True, skipinitialspace=True, **how)
     line = 0
     try:
@@ -311,8 +312,8 @@ def rows_by_character(
                 yield row, line
     except csv.Error as error:
         raise ValueError(
-            f"Line {line + 1} of {name} cannot be read ({error}): "
-            "look for a quotation mark that is not closed."
+            f"Line {line + 1} of {name} cannot be parsed ({error}): "
+            "look for an unclosed quotation mark."
         ) from None
 
 
@@ -321,7 +322,7 @@ def _split_by_character(text: str, name: str, separator: str) -> Lines:
     try:
         return [*rows_by_character(io.StringIO(text, newline=""), name, how)]
     except ValueError as error:
-        # one that is never closed stays an error; others may be escaped, or inches
+        # an unclosed quotation mark is an error; others may be escaped, or inches
         if "expected after" not in str(error):
             raise
         for other in ({"escapechar": "\\"}, {"quoting": csv.QUOTE_NONE}):
@@ -338,7 +339,7 @@ def _without_quotes(text: str) -> str:
 
 
 def csv_options(text: str, separator: str) -> dict[str, Any]:
-    """Give options of ``csv.reader``; values may stand between apostrophes, as Weka writes them."""
+    """Options of ``csv.reader``; the quote character may be an apostrophe, as Weka writes it."""
     opened = text.count(f"{separator}'") + text.count("\n'")
     closed = text.count(f"'{separator}") + text.count("'\n")
     weka = opened == closed > text.count("\n") / 4 and '"' not in text
@@ -346,44 +347,44 @@ def csv_options(text: str, separator: str) -> dict[str, Any]:
 
 
 def is_number_like(text: str) -> bool:
-    """Whether a text without surrounding blanks is a number by any country's habit."""
+    """Whether stripped text is a number in the format of any locale."""
     return NUMBER_LIKE.fullmatch(text) is not None
 
 
 def looks_like_data(first: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:
-    """Whether a file's first row has values like those below it, so that it is no header.
+    """Whether the first row has values like those below it, so that it is not a header.
 
-    A number fits if its column holds numbers of that size, a text if its column has it again.
+    A number matches if its column has numbers of similar size, a text if it recurs in its column.
     """
     cells = [text for text in first if text not in MISSING_TOKENS]
     numeric = [text for text in cells if is_number_like(text)]
     if not columns:
         return len(numeric) == len(cells) > 0
-    if not cells or _is_series(numeric):
+    if not cells or _is_sequence(numeric):
         return False
     pairs = [pair for pair in zip(first, columns, strict=True) if pair[0] not in MISSING_TOKENS]
-    fits = [_fits(text, column) for text, column in pairs if is_number_like(text)]
-    again = [
+    matches = [_matches_size(text, column) for text, column in pairs if is_number_like(text)]
+    recurs = [
         any(text == value.strip() for value in column)
         for text, column in pairs
         if not is_number_like(text)
     ]
-    if not fits:
-        return len(again) > 1 and all(again)
-    misfits = fits.count(False) + again.count(False)
-    return misfits <= fits.count(True) // 2
+    if not matches:
+        return len(recurs) > 1 and all(recurs)
+    mismatches = matches.count(False) + recurs.count(False)
+    return mismatches <= matches.count(True) // 2
 
 
-def _is_series(numeric: Sequence[str]) -> bool:
-    """Whether the numbers of a row count up, evenly or as years: such are names of columns."""
+def _is_sequence(numeric: Sequence[str]) -> bool:
+    """Whether the numbers of a row increase evenly or are years: such a row is a header."""
     values = [parse_number(text) for text in numeric]
     steps = {round(b - a, 9) for a, b in pairwise(values)}
     years = all(value in YEARS for value in values)
     return len(values) > 2 and all(step > 0 for step in steps) and (years or len(steps) == 1)
 
 
-def _fits(text: str, column: Sequence[str]) -> bool:
-    """Whether a number has the size of those in its column."""
+def _matches_size(text: str, column: Sequence[str]) -> bool:
+    """Whether a number is of similar size to those in its column."""
     known = list(_known(column))
     numbers = [_size(value) for value in known if is_number_like(value)]
     if len(numbers) < NUMERIC_SHARE * len(known) or not numbers:
@@ -399,22 +400,22 @@ def _known(column: Sequence[str]) -> Iterator[str]:
 
 def _size(text: str) -> float:
     value = parse_number(text)
-    if value != value:  # noqa: PLR0124  the usual test for NaN
+    if value != value:  # noqa: PLR0124  NaN
         digits = re.sub(r"\D", "", text)
         return float(digits[:15] or 0)
     return value
 
 
 class Layout(NamedTuple):
-    """Named columns of texts, and what a reader should know of how they were found.
+    """Named columns of texts, with notes on how they were found.
 
-    ``places`` says where the columns stand in a row, of which most have ``usual`` values and which
-    needs ``width`` of them, as ``standard`` says.
+    ``positions`` are the indices of the columns in a row. Most rows have ``usual`` values; a row
+    must have ``width``, which is named ``standard`` in errors.
     """
 
     texts: dict[str, Sequence[str]]
     notes: tuple[str, ...]
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     usual: int
     width: int
     standard: str
@@ -422,18 +423,18 @@ class Layout(NamedTuple):
     def without_comments(self, lines: Lines) -> Lines:
         return [each for each in lines if not _is_comment(each[0], self.usual)]
 
-    def is_remark(self, row: Row) -> bool:
-        """Whether a row is a remark if it is the last."""
-        return _is_remark(row, self.usual, below=True)
+    def is_footer(self, row: Row) -> bool:
+        """Whether a row, if the last, is a footer."""
+        return _is_title_or_footer(row, self.usual, below=True)
 
 
-def lay_out(lines: Lines, request: Request, *, more: bool = False) -> Layout:
-    """Find the header and the columns; ``more`` if other rows follow these."""
+def find_layout(lines: Lines, request: Request, *, more: bool = False) -> Layout:
+    """Find header and columns; ``more`` if other rows follow."""
     name, header = request.name, request.options.header
     usual = _width(row for row, _ in lines)
-    lines, notes = _without_surroundings(lines, name, more=more)
+    lines, notes = _skip_surroundings(lines, name, more=more)
     rows = [row for row, _ in lines]
-    # a heading stands on one line
+    # column names have no line breaks
     first = [re.sub(r"\s*[\r\n]+\s*", " ", text.strip()) for text in rows[0]]
     if header is None:
         header = _has_header(first, rows, request.kinds)
@@ -443,40 +444,40 @@ def lay_out(lines: Lines, request: Request, *, more: bool = False) -> Layout:
     else:
         names = [""] * _width(rows)
         last = "" if len(names) == 1 else f" to column_{len(names)}"
-        notes.append(f"There is no header line; the columns are called column_1{last}.")
+        notes.append(f"No header found; the columns are named column_1{last}.")
     if not rows:
-        raise ValueError(f"{name} has a header line but no rows.")
+        raise ValueError(f"{name} has a header but no rows.")
     standard = "the header has" if header else "most have"
-    even_out(lines, len(names), name, standard)
+    trim_rows(lines, len(names), name, standard)
     columns: list[Sequence[str]] = list(zip(*rows, strict=True))
     if header and _is_units(columns):
         units = [column[0].strip() for column in columns if column[0].strip()]
         notes.append(
-            f"The row below the header looks like units ({listing(units, 4)}); it is left out."
+            f"Skipped the row below the header, which looks like units ({listing(units, 4)})."
         )
         columns = [column[1:] for column in columns]
-    texts, places = _named(names, columns, notes)
-    return Layout(texts, tuple(notes), places, usual, len(names), standard)
+    texts, positions = _named(names, columns, notes)
+    return Layout(texts, tuple(notes), positions, usual, len(names), standard)
 
 
-def even_out(lines: Lines, width: int, name: str, standard: str) -> None:
-    """Cut off empty values beyond the header, in place, and refuse rows of another length."""
+def trim_rows(lines: Lines, width: int, name: str, standard: str) -> None:
+    """Remove empty values beyond the header, in place; other row lengths are an error."""
     for row, number in lines:
         if len(row) > width and not any(map(str.strip, row[width:])):
             del row[width:]
         if len(row) != width:
             raise ValueError(
                 f"Line {number} of {name} has {count(len(row), 'value')}, but {standard} {width}: "
-                "every row needs the same number."
+                "every row must have the same number."
             )
 
 
-def remark_note(n_lines: int, row: Row) -> str:
-    return f"{count(n_lines, 'line')} below the table left out, such as {row[0].strip()[:40]!r}."
+def footer_note(n_lines: int, row: Row) -> str:
+    return f"Skipped {count(n_lines, 'line')} below the table, such as {row[0].strip()[:40]!r}."
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
-    """Give names that occur again a number: x, x_2, x_3."""
+    """Make duplicate names unique: x, x_2, x_3."""
     taken, seen, found = set(names), Counter[str](), []
     for name in names:
         seen[name] += 1
@@ -490,48 +491,50 @@ def distinct_names(names: Sequence[str]) -> list[str]:
 
 
 def _width(rows: Iterable[Row]) -> int:
-    """Give the number of values that most rows have."""
+    """Most frequent number of values per row."""
     return next((width for width, _ in Counter(map(len, rows)).most_common(1)), 0)
 
 
-def _without_surroundings(lines: Lines, name: str, *, more: bool) -> tuple[Lines, list[str]]:
-    """Leave out comments, a title above the table and remarks below it."""
+def _skip_surroundings(lines: Lines, name: str, *, more: bool) -> tuple[Lines, list[str]]:
+    """Skip comments, title lines above the table and footer lines below it."""
     if not lines:
-        raise ValueError(f"{name} is empty: a header line and at least one row are needed.")
+        raise ValueError(f"{name} is empty: expected a header and at least one row.")
     width = _width(row for row, _ in lines)
-    top = [(_glued(row, width), number) for row, number in lines[:N_COMMENT_ROWS]]
+    top = [(_join_comment_mark(row, width), number) for row, number in lines[:N_COMMENT_ROWS]]
     lines = top + lines[N_COMMENT_ROWS:]
     kept = [each for each in lines if not _is_comment(each[0], width)]
     start, stop = 0, len(kept)
-    while stop - start > 2 and _is_remark(kept[start][0], width):
+    while stop - start > 2 and _is_title_or_footer(kept[start][0], width):
         start += 1
-    while not more and stop - start > 2 and _is_remark(kept[stop - 1][0], width, below=True):
+    while (
+        not more and stop - start > 2 and _is_title_or_footer(kept[stop - 1][0], width, below=True)
+    ):
         stop -= 1
     start += _leading_comments([row for row, _ in kept[start:stop]])
     notes = []
     if start:
-        title = count(start, "line"), kept[0][0][0].strip()[:40]
-        notes.append(f"{title[0]} above the table left out, such as {title[1]!r}.")
+        title = kept[0][0][0].strip()[:40]
+        notes.append(f"Skipped {count(start, 'line')} above the table, such as {title!r}.")
     if stop < len(kept):
-        notes.append(remark_note(len(kept) - stop, kept[stop][0]))
+        notes.append(footer_note(len(kept) - stop, kept[stop][0]))
     return kept[start:stop] or lines[-1:], notes
 
 
-def _glued(row: Row, width: int) -> Row:
-    """Put the mark of a comment that stands alone before what it marks."""
+def _join_comment_mark(row: Row, width: int) -> Row:
+    """Join a comment mark that is a value of its own to the next value."""
     alone = len(row) == width + 1 and row[0] in COMMENTS
     return [f"{row[0]} {row[1]}", *row[2:]] if alone else row
 
 
 def _is_comment(row: Row, width: int) -> bool:
-    """Whether a row begins like a comment and has not the shape of the others."""
+    """Whether a row starts with a comment mark and has an unusual length."""
     return row[0].startswith(COMMENTS) and len(row) != width
 
 
 def _leading_comments(rows: Sequence[Row]) -> int:
-    """Count the comments at the top, which have the shape of a row by chance.
+    """Count leading comment rows that have the usual length.
 
-    The last of them is the header, without its mark, if what follows are values.
+    The last of them is the header, without its comment mark, if the next row looks like data.
     """
     marked = next((i for i, row in enumerate(rows) if not row[0].startswith(COMMENTS)), 0)
     if not marked:
@@ -545,8 +548,8 @@ def _leading_comments(rows: Sequence[Row]) -> int:
     return marked
 
 
-def _is_remark(row: Row, width: int, *, below: bool = False) -> bool:
-    """Whether a row has one text only, in its first place, where the others have several."""
+def _is_title_or_footer(row: Row, width: int, *, below: bool = False) -> bool:
+    """Whether a row has text in its first column only, as titles and footers do."""
     text = row[0].strip()
     alone = bool(text) and not any(map(str.strip, row[1:])) and not is_number_like(text)
     shape = width > 2 or (width == 2 and len(row) == 1 and not below)
@@ -554,7 +557,7 @@ def _is_remark(row: Row, width: int, *, below: bool = False) -> bool:
 
 
 def _has_header(first: Row, rows: Sequence[Row], known: Collection[str]) -> bool:
-    """Look for names that the file is expected to have, else compare the rows."""
+    """Look for known column names in the first row, else compare it with the other rows."""
     if any(name in first for name in known):
         return True
     if known and all(map(UNNAMED.fullmatch, known)):
@@ -564,20 +567,20 @@ def _has_header(first: Row, rows: Sequence[Row], known: Collection[str]) -> bool
 
 
 def _match_width(names: Row, rows: Sequence[Row], notes: list[str]) -> Row:
-    """Fit the header to the rows: without empty names at its end, or with one for names of rows."""
+    """Fit the header to the rows: drop empty names at the end, or add one for row names."""
     width = _width(rows) if rows else len(names)
     while len(names) > width and not names[-1]:
         names = names[:-1]
-    # as R writes it, the names of the rows have no heading
+    # R writes row names without a column name
     named = len(rows) > 1 and all(len(row) == len(names) + 1 for row in rows)
     if named and any(row[-1].strip() for row in rows):
-        notes.append("Rows have one value more than the header; the first is called 'row'.")
+        notes.append("Rows have one value more than the header; the first column is named 'row'.")
         return ["row", *names]
     return names
 
 
 def _is_units(columns: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row says in which units the numbers below it are."""
+    """Whether the first row contains the units of numeric columns."""
     if len(columns[0]) < 3 or any(is_number_like(column[0].strip()) for column in columns):
         return False
     units = [
@@ -593,21 +596,21 @@ def _is_units(columns: Sequence[Sequence[str]]) -> bool:
 def _named(
     names: Row, columns: Sequence[Sequence[str]], notes: list[str]
 ) -> tuple[dict[str, Sequence[str]], tuple[int, ...]]:
-    """Name what has no name, number equal names, leave out what is empty altogether."""
+    """Name unnamed columns, make names unique, drop columns without name and values."""
     kept = [j for j, name in enumerate(names) if name or any(map(str.strip, columns[j]))]
     if len(kept) < len(names):
         empty = count(len(names) - len(kept), "column")
-        notes.append(f"{empty} without a name and without values left out.")
+        notes.append(f"Dropped {empty} without name and values.")
     wanted = [names[j] or f"column_{j + 1}" for j in kept]
     unique = distinct_names(wanted)
     if unique != wanted:
         renamed = [f"{new!r}" for new, old in zip(unique, wanted, strict=True) if new != old]
-        notes.append(f"Names of columns that occur twice were numbered: {listing(renamed)}.")
+        notes.append(f"Duplicate column names were renamed: {listing(renamed)}.")
     return {name: columns[j] for name, j in zip(unique, kept, strict=True)}, tuple(kept)
 
 
 def is_arff(text: str) -> bool:
-    """Whether the first line that is neither blank nor a comment declares something."""
+    """Whether the first line that is neither empty nor a comment is an ARFF declaration."""
     for line in io.StringIO(text):
         stripped = line.strip().lower()
         if stripped and not stripped.startswith("%"):

@@ -1,4 +1,4 @@
-"""Texts to numbers, dates and categories."""
+"""Inferring numeric, date and categorical columns from text."""
 
 from __future__ import annotations
 
@@ -25,26 +25,28 @@ from ensemblage.datasets._table import (
 
 Array = NDArray[Any]
 Parts = dict[str, str | None]
-# Moments, whether day or month comes first where the year comes last, and whether that is sure.
+# Dates, the order of day and month if the year comes last, and whether that order is certain.
 Dates = tuple[NDArray[np.datetime64], str | None, bool]
 
 
 class NumberFormat(NamedTuple):
-    """The decimal mark, and the one between groups of digits (empty for none)."""
+    """The decimal mark and the thousands separator (empty for none)."""
 
     decimal: str = "."
     thousands: str = ""
 
 
 PLAIN = NumberFormat()
-# The simpler first: of two that read the same columns, the first is taken.
+# In order of preference among formats that parse the same columns.
 NUMBER_FORMATS = (
     PLAIN, NumberFormat(",", ""), NumberFormat(".", ","), NumberFormat(",", "."),
     NumberFormat(",", " "), NumberFormat(".", " "), NumberFormat(".", "'"), NumberFormat(",", "'"),
 )  # fmt: skip
-# Blanks that do not break, the typographer's apostrophe and minus.
-SAME = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-"})
-# 1,234 may be a large number or a small one.
+# Non-breaking and thin spaces, typographic apostrophe and minus sign, as ASCII.
+TO_ASCII = str.maketrans(
+    {"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-"}
+)
+# Ambiguous numbers: 1,234 is 1234 or 1.234.
 THOUSANDS_OR_DECIMALS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 SIGNS = "%$€£¥"
 CLOCK = (
@@ -61,15 +63,15 @@ FORMS = tuple(
         r"(?P<name>[a-z]{3,9})\.? (?P<day>\d\d?)(?:st|nd|rd|th)?,? (?P<year>\d{4})",
     )
 )
-# A version such as 1.2.10 is no date: a short year follows slashes, or two digits twice.
+# Dates with a two-digit year: d/m/yy or dd.mm.yy; a version such as 1.2.10 is not a date.
 SHORT_YEAR = re.compile(r"\d\d?/\d\d?/\d\d(?!\d)|\d\d\.\d\d\.\d\d(?!\d)")
 MONTHS = {
     "jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9,
     "oct": 10, "nov": 11, "dec": 12,
 }  # fmt: skip
-# As POSIX has it: 69 is 1969, 68 is 2068.
-PIVOT = 69
-# Missing beside numbers or dates only; in a categorical column they are categories.
+# First two-digit year of the 20th century, as in POSIX: 69 is 1969, 68 is 2068.
+PIVOT_YEAR = 69
+# Missing values in numeric and date columns; in a categorical column they are categories.
 NUMERIC_MISSING_TOKENS = frozenset({
     "n/a", "#n/a", "na", "n.a.", "nan", "<na>", "-", "--", "---", "\u2013", "\u2014", ".", "..",
     "...", "*", "none", "null", "(null)", "nil", "missing", "unknown", "nd", "n.d.", "k.a.", "\\n",
@@ -82,25 +84,25 @@ DTYPES = {NUMERIC: "float64", DATE: "datetime64[ms]"}
 
 
 def quick_numbers(texts: Sequence[str]) -> NDArray[np.float64] | None:
-    """Read plain numbers and empty texts at one go; None if anything else is among them."""
+    """Parse plain numbers and empty texts in one pass; None if there is anything else."""
     try:
         found = np.array([float(text) if text else math.nan for text in texts])
     except ValueError:
         return None
-    # float() also takes "1_000" and "inf", which are text in a data file
+    # float() also accepts "1_000" and "inf", which are text in a data file
     return None if np.isinf(found).any() or "_" in "".join(texts) else found
 
 
 def parse_numbers(texts: Sequence[str], number_format: NumberFormat = PLAIN) -> list[float] | None:
-    """Read texts without surrounding blanks as finite numbers; None unless all of them are."""
+    """Parse stripped texts as finite numbers; None unless all are."""
     decimal, thousands = number_format
     if number_format != PLAIN:
-        # together, as that is much faster than one by one
+        # all at once, which is much faster
         joined = "\n".join(texts)
         if joined.count("\n") != len(texts) - 1:
             return None  # a line break inside a text
         if not joined.isascii():
-            joined = joined.translate(SAME)
+            joined = joined.translate(TO_ASCII)
         if thousands and thousands in joined:
             if not all(map(_pattern(number_format).fullmatch, joined.split("\n"))):
                 return None
@@ -117,9 +119,9 @@ def parse_numbers(texts: Sequence[str], number_format: NumberFormat = PLAIN) -> 
 
 @cache
 def _pattern(number_format: NumberFormat) -> re.Pattern[str]:
-    """Numbers in a format that has a mark of thousands."""
+    """Pattern of numbers in a format with a thousands separator."""
     decimal, thousands = map(re.escape, number_format)
-    # in India the groups before the last have two digits
+    # Indian numbers have groups of two digits before the last group
     group = rf"(?:{thousands}\d{{2,3}})*" if number_format.thousands == "," else ""
     many = rf"{group}{thousands}\d{{3}}" if group else rf"(?:{thousands}\d{{3}})+"
     whole = rf"(?:[1-9]\d{{0,2}}{many}|\d+)"
@@ -127,7 +129,7 @@ def _pattern(number_format: NumberFormat) -> re.Pattern[str]:
 
 
 def strip_sign(texts: Sequence[str]) -> tuple[str, list[str]] | None:
-    """Take off one sign, of percent or of money, that every text begins or ends with."""
+    """Remove a percent or currency sign that every text starts or ends with."""
     for sign in SIGNS:
         if texts and all(sign in text for text in texts):
             edges = all(t.endswith(sign) or t.lstrip("+-").startswith(sign) for t in texts)
@@ -138,7 +140,7 @@ def strip_sign(texts: Sequence[str]) -> tuple[str, list[str]] | None:
 def _without_sign(texts: Sequence[str], sign: str) -> list[str]:
     if not sign:
         return [*texts]
-    return [text.translate(SAME).replace(sign, "", 1).strip() for text in texts]
+    return [text.translate(TO_ASCII).replace(sign, "", 1).strip() for text in texts]
 
 
 def find_number_format(
@@ -147,10 +149,10 @@ def find_number_format(
     options: ReadOptions,
     separator: str,
 ) -> tuple[NumberFormat, str | None]:
-    """Choose the format by which the most columns are read; also give a text that is ambiguous.
+    """Choose the number format that parses the most columns; also return an ambiguous text, if any.
 
-    ``odd`` are the columns that are not read plainly, ``plain`` those that are: where they have
-    points, the point is the decimal mark unless commas prove otherwise.
+    ``plain`` are the columns in plain format, ``odd`` the others. If plain columns have points, the
+    point is the decimal mark unless commas prove otherwise.
     """
     asked = (options.decimal, options.thousands)
     formats = [
@@ -165,7 +167,7 @@ def find_number_format(
     chosen = next(each for each in formats if n_read[each] == best)
     rival, grouped = NumberFormat(".", ","), NumberFormat(",", ".")
     if chosen == NumberFormat(",") and n_read.get(rival) == best:
-        # only 1,234 and its like; a file with commas between values would not have decimal ones
+        # all are like 1,234; a comma-separated file is unlikely to have decimal commas
         points = any("." in text for texts in plain for text in texts)
         ambiguous = next(
             text for texts in odd for text in texts if THOUSANDS_OR_DECIMALS.match(text)
@@ -179,12 +181,12 @@ def find_number_format(
 def _count_columns(
     odd: Sequence[Sequence[str]], formats: Sequence[NumberFormat]
 ) -> dict[NumberFormat, int]:
-    """Count the columns that each reads; without its mark of thousands it is the plainer."""
+    """Count the columns that each format parses."""
     n_read = dict.fromkeys(formats, 0)
     for texts in odd:
         bare = {mark: parse_numbers(texts, NumberFormat(mark)) is not None for mark in ".,"}
         joined = "".join(texts)
-        joined = joined if joined.isascii() else joined.translate(SAME)
+        joined = joined if joined.isascii() else joined.translate(TO_ASCII)
         for each in formats:
             grouped = bool(each.thousands) and each.thousands in joined
             plainly = not grouped and bare[each.decimal]
@@ -193,16 +195,17 @@ def _count_columns(
 
 
 def _is_grouped(texts: Sequence[str]) -> bool:
-    """Whether every point stands before three digits, as a mark of thousands does."""
+    """Whether every point can be a thousands separator, with three digits after it."""
     return "." in "".join(texts) and parse_numbers(texts, NumberFormat(",", ".")) is not None
 
 
 def read_dates(
     texts: Sequence[str], order: str | None = None, hint: str = MONTH_FIRST
 ) -> Dates | None:
-    """Read texts without surrounding blanks as dates; None unless all are, in one form.
+    """Parse stripped texts as dates; None unless all are dates of the same form.
 
-    ``order`` says what comes first where the year comes last; ``hint`` is taken if nothing tells.
+    ``order`` is the order of day and month where the year comes last; if None, it is inferred, or
+    ``hint`` if it is ambiguous.
     """
     parts = next(filter(None, (_match(form, texts) for form in FORMS)), None)
     if parts is None:
@@ -211,13 +214,13 @@ def read_dates(
     short = year_last and any(len(each["year"] or "") == 2 for each in parts)
     if short and not all(map(SHORT_YEAR.match, texts)):
         return None
-    is_sure = True
+    is_certain = True
     if not year_last:
         order = None
     elif order is None:
-        order, is_sure = _find_order(parts, hint)
+        order, is_certain = _find_order(parts, hint)
     try:
-        return np.array([moment(each, order) for each in parts]), order, is_sure
+        return np.array([moment(each, order) for each in parts]), order, is_certain
     except ValueError:
         return None
 
@@ -233,7 +236,7 @@ def _match(form: re.Pattern[str], texts: Sequence[str]) -> list[Parts] | None:
 
 
 def _find_order(parts: Sequence[Parts], hint: str) -> tuple[str, bool]:
-    """Tell whether day or month comes first, and whether that is sure."""
+    """Infer the order of day and month, and whether it is certain."""
     if any(int(each["month"] or 0) > 12 for each in parts):
         return MONTH_FIRST, True
     if parts[0]["mark"] == "." or any(int(each["day"] or 0) > 12 for each in parts):
@@ -242,7 +245,7 @@ def _find_order(parts: Sequence[Parts], hint: str) -> tuple[str, bool]:
 
 
 def moment(parts: Parts, order: str | None = None) -> np.datetime64:
-    """Put a date together, in universal time if it has a zone; ValueError if there is no such."""
+    """Make a date from its parts, in UTC if it has a time zone; ValueError if invalid."""
     day, month = parts.get("day") or "1", parts.get("month") or "1"
     if order == MONTH_FIRST:
         day, month = month, day
@@ -251,7 +254,7 @@ def moment(parts: Parts, order: str | None = None) -> np.datetime64:
         month = str(MONTHS.get(name[:3].lower(), 13))
     year = parts.get("year") or "1970"
     if len(year) == 2:
-        year = str(int(year) + (1900 if int(year) >= PIVOT else 2000))
+        year = str(int(year) + (1900 if int(year) >= PIVOT_YEAR else 2000))
     hour = int(parts.get("hour") or 0)
     half = (parts.get("half") or "").lower()[:1]
     if half:
@@ -262,7 +265,7 @@ def moment(parts: Parts, order: str | None = None) -> np.datetime64:
 
 
 def _offset(zone: str | None) -> np.timedelta64:
-    """Give how far a zone's clock is ahead of universal time."""
+    """Offset of a time zone from UTC."""
     if zone is None or zone.upper() in {"Z", "UTC", "GMT"}:
         return np.timedelta64(0, "m")
     minutes = 60 * int(zone[1:3]) + int(zone[-2:])
@@ -270,10 +273,9 @@ def _offset(zone: str | None) -> np.timedelta64:
 
 
 class ColumnParser(NamedTuple):
-    """How the texts of a column become values.
+    """How to parse the texts of a column: sign and number format, or order of day and month.
 
-    By which sign and number format, or which order of dates. ``kind`` None is a column without a
-    value. ``known`` is the kind that was asked for.
+    ``kind`` is None if all values are missing. ``known`` is the requested kind.
     """
 
     name: str
@@ -284,7 +286,7 @@ class ColumnParser(NamedTuple):
     order: str | None = None
 
     def read(self, values: Sequence[str]) -> Array:
-        """Read texts of this column, all of them or a part."""
+        """Parse texts of this column, all or some of them."""
         texts = _Texts(self.name, values, self.known)
         if self.kind == CATEGORICAL:
             return texts.categories()
@@ -304,9 +306,9 @@ class ColumnParser(NamedTuple):
 
 
 class TypedColumns(NamedTuple):
-    """Columns of a table, their parsers, the format of numbers, and what a reader should know.
+    """Columns of a table, their parsers, the number format, and notes.
 
-    ``written`` has the numeric columns that may be labels, as text.
+    ``written`` contains numeric columns that may be labels, as text.
     """
 
     columns: tuple[Array, ...]
@@ -317,37 +319,37 @@ class TypedColumns(NamedTuple):
 
 
 class _Texts:
-    """A column as it stands in the file; what is asked of it is asked of its distinct texts."""
+    """A column as text; parsing works on its distinct texts."""
 
     def __init__(self, name: str, values: Sequence[str], kind: str | None) -> None:
         self.name, self.values, self.kind = name, values, kind
 
     @cached_property
     def stripped(self) -> dict[str, str]:
-        """Each distinct text that is not missing, without its blanks."""
+        """Distinct texts that are not missing, with the stripped text of each."""
         distinct = dict.fromkeys(self.values)
         return {text: bare for text in distinct if (bare := text.strip()) not in MISSING_TOKENS}
 
     @cached_property
     def missing_tokens(self) -> frozenset[str]:
-        """The distinct texts that mean a missing value among numbers and dates."""
+        """Distinct texts that are missing values in numeric and date columns."""
         short = (bare for bare in self.stripped.values() if len(bare) <= LONGEST_TOKEN)
         return frozenset(bare for bare in short if bare.lower() in NUMERIC_MISSING_TOKENS)
 
     @cached_property
-    def places(self) -> list[str]:
-        """The distinct texts that are not missing by any token, as they stand."""
+    def distinct(self) -> list[str]:
+        """Distinct texts that are not missing values, as written."""
         missing = self.missing_tokens
         return [text for text, bare in self.stripped.items() if bare not in missing]
 
     @cached_property
     def known(self) -> list[str]:
-        """The same without their blanks."""
-        return [self.stripped[text] for text in self.places]
+        """The same, stripped."""
+        return [self.stripped[text] for text in self.distinct]
 
     @cached_property
     def plain(self) -> Array | None:
-        """The column as plain numbers, if it holds such."""
+        """The column as numbers in plain format, or None."""
         column = quick_numbers(self.values)
         if column is not None or not self.known:
             return column
@@ -356,14 +358,14 @@ class _Texts:
 
     @cached_property
     def signed(self) -> tuple[str, list[str]]:
-        """The sign that all known texts have, and the texts without it."""
+        """The sign that all known texts have, or "", and the texts without it."""
         return strip_sign(self.known) or ("", self.known)
 
     def numbers(self, number_format: NumberFormat) -> tuple[Array, ColumnParser] | None:
-        """Give the column as numbers in this format, else as plain ones, if it holds such."""
+        """Parse the column as numbers in this format, else in plain format; None if not numeric."""
         parser = ColumnParser(self.name, NUMERIC, self.kind)
         plain = None if self.plain is None else (self.plain, parser)
-        # without points between thousands a plain column reads the same by any format
+        # a plain column is the same in any format whose thousands separator is not a point
         if (plain is not None and number_format.thousands != ".") or not self.known:
             return plain
         sign, bare = self.signed
@@ -374,8 +376,8 @@ class _Texts:
         return plain
 
     def column(self, values: Sequence[Any], kind: str) -> Array:
-        """Put the values of the known texts in their places; the others are missing."""
-        found = dict(zip(self.places, values, strict=True))
+        """Expand values of the distinct texts to all rows; other rows are missing."""
+        found = dict(zip(self.distinct, values, strict=True))
         return np.array(list(map(found.get, self.values)), dtype=DTYPES[kind])
 
     def empty(self, kind: str | None) -> Array:
@@ -392,7 +394,7 @@ class _Texts:
 def type_columns(
     texts: Mapping[str, Sequence[str]], request: Request, separator: str = ","
 ) -> TypedColumns:
-    """Decide the kind of each column that has no known one, and the format of the numbers."""
+    """Infer the kind of each column without a known kind, and the number format."""
     every = [_Texts(name, values, request.kinds.get(name)) for name, values in texts.items()]
     free = [each for each in every if each.kind not in {CATEGORICAL, DATE}]
     odd = [each.signed[1] for each in free if each.plain is None and each.known]
@@ -423,13 +425,13 @@ def type_columns(
 
 
 def _all_dates(rest: Sequence[_Texts], options: ReadOptions, hint: str) -> dict[str, Dates]:
-    """Read the columns of dates; one that tells the order of day and month tells it to all."""
+    """Parse date columns; an order of day and month that is certain in one applies to all."""
     as_text = options.dates == AS_TEXT
     order = None if as_text else options.dates
     wanted = [each for each in rest if each.known and (each.kind == DATE or not as_text)]
     found = {each.name: read_dates(each.known, order) for each in wanted}
-    sure = {dates[1] for dates in found.values() if dates and dates[2]} - {None}
-    order = sure.pop() if len(sure) == 1 else order
+    certain = {dates[1] for dates in found.values() if dates and dates[2]} - {None}
+    order = certain.pop() if len(certain) == 1 else order
     for each in wanted:
         dates = found[each.name]
         if dates is not None and not dates[2]:
@@ -438,7 +440,7 @@ def _all_dates(rest: Sequence[_Texts], options: ReadOptions, hint: str) -> dict[
 
 
 def _other_column(texts: _Texts, dates: Dates | None) -> tuple[Array, ColumnParser]:
-    """Make a column that is not numeric, and its parser."""
+    """Make a date, categorical or empty column, and its parser."""
     parser = ColumnParser(texts.name, None, texts.kind)
     if dates is not None:
         return texts.column([*dates[0]], DATE), parser._replace(kind=DATE, order=dates[1])
@@ -454,25 +456,26 @@ def _unexpected(texts: _Texts) -> str:
     read = read_dates if kind == DATE else parse_numbers
     bad = next((text for text in texts.known if read([text]) is None), texts.known[0])
     return (
-        f"Column {texts.name!r} holds {bad!r}, which is not {EXPECTED[kind]}; {PLURALS[kind]} are "
-        "expected in this column."
+        f"Column {texts.name!r} contains {bad!r}, which is not {EXPECTED[kind]}; expected "
+        f"{PLURALS[kind]}."
     )
 
 
 def _ambiguity_notes(text: str | None, number_format: NumberFormat) -> Iterator[str]:
     if text is not None:
         bare = text.replace(",", "").replace(".", "")
-        small = number_format == PLAIN or number_format.decimal == ","
+        decimal = text.replace(",", ".")
+        is_decimal = number_format == PLAIN or number_format.decimal == ","
         yield (
-            f"{text!r} may stand for {bare} or for {text.replace(',', '.')}; it is read as the "
-            f"{'second' if small else 'first'}: if that is wrong, say so by `decimal`."
+            f"{text!r} is ambiguous ({bare} or {decimal}); read as "
+            f"{decimal if is_decimal else bare}. To change this, set `decimal`."
         )
 
 
 def _sign_notes(columns: Sequence[_Texts]) -> Iterator[str]:
     for each in columns:
         if each.plain is None and each.signed[0]:
-            yield f"Column {each.name!r} is read without its {each.signed[0]!r}."
+            yield f"Removed the sign {each.signed[0]!r} from the values of column {each.name!r}."
 
 
 def _date_notes(dates: Mapping[str, Dates]) -> Iterator[str]:
@@ -480,20 +483,19 @@ def _date_notes(dates: Mapping[str, Dates]) -> Iterator[str]:
         names = [name for name, each in dates.items() if each[1] == order]
         first = f" ({ORDER_NAMES[order]})" if order else ""
         yield (
-            f"{_columns(names)} hold{'s' * (len(names) == 1)} dates{first}; they become days since "
-            "1970-01-01."
+            f"{_columns(names)} contain{'s' * (len(names) == 1)} dates{first}, converted to days "
+            "since 1970-01-01."
         )
-    unsure = [name for name, each in dates.items() if not each[2]]
-    if unsure:
+    ambiguous = [name for name, each in dates.items() if not each[2]]
+    if ambiguous:
         yield (
-            f"Nothing in {listing(map(repr, unsure))} tells whether day or month comes first; "
-            f"{ORDER_NAMES[dates[unsure[0]][1] or DAY_FIRST]} is taken: if that is wrong, say so "
-            "by `dates`."
+            f"The order of day and month in {listing(map(repr, ambiguous))} is ambiguous; read as "
+            f"{ORDER_NAMES[dates[ambiguous[0]][1] or DAY_FIRST]}. To change this, set `dates`."
         )
 
 
 def _missing_notes(columns: Sequence[_Texts]) -> Iterator[str]:
-    # a column that was read at one go has no tokens in it
+    # a column parsed by quick_numbers has no such tokens
     found = [each for each in columns if "stripped" in vars(each) and each.missing_tokens]
     if found:
         tokens = sorted({token for each in found for token in each.missing_tokens})

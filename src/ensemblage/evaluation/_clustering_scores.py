@@ -22,8 +22,8 @@ def purity_score(labels_true: Any, labels_pred: Any) -> float:
     Returns
     -------
     float
-        Between the share of the largest class and 1. It rises with the number of clusters,
-        so compare clusterings of the same number only.
+        Between the share of the largest class and 1. It increases with the number of clusters:
+        compare only clusterings with equally many.
 
     Notes
     -----

@@ -19,27 +19,28 @@ from ensemblage._core import listed, require, set_module
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Sums of ranks held at once.
+# Rank sums in memory at once.
 SUMS_AT_ONCE = 1_000_000
-# Below so many datasets, of at most so many methods, the exact distribution is quick to have.
+# The exact distribution of the rank sums is used below so many datasets ...
 EXACT_DATASETS = 6
+# ... of at most so many methods.
 EXACT_METHODS = 6
-# Differences up to which the signed-rank test is exact.
+# Maximum number of differences for an exact signed-rank test.
 MAX_EXACT = 50
-# What LaTeX does not print as it is.
+# Characters that LaTeX needs escaped.
 LATEX_ESCAPES = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
 }  # fmt: skip
-LATEX_HEADINGS = ("Method", "Mean rank", "W/T/L", "Lead", "$d$", "$r$", "$p$")
+LATEX_HEADINGS = ("Method", "Mean rank", "W/T/L", "Difference", "$d$", "$r$", "$p$")
 
 
 def exact_rank_pvalue(ranks: Doubles) -> float:
-    """Chance that rank sums differ at least as much, all orders of each row being as likely.
+    """Exact p-value of the rank sums if all orders of each row are equally likely.
 
     Ranks are (n_datasets, n_methods); equal scores share their mean rank, and their orders count
-    once. Rank sums count but for their order, so that one order of the first dataset stands for
-    all, and sums that are reached in several ways are kept once, with their chance.
+    once. The statistic does not depend on the order of the sums, so one order of the first dataset
+    is enough, and equal sums are merged, with the sum of their probabilities.
     """
     # mean ranks of ties are halves: doubled, they are whole
     doubled = np.rint(2 * ranks).astype(np.int64)
@@ -55,14 +56,14 @@ def exact_rank_pvalue(ranks: Doubles) -> float:
 
 
 def _orders(row: Integers) -> Integers:
-    """Give all different orders of a row, (n_orders, n_methods)."""
+    """Return all distinct orders of a row, (n_orders, n_methods)."""
     return np.array(sorted(set(permutations(row.tolist()))), dtype=np.int64)
 
 
 def _added(sums: Integers, chances: Doubles, orders: Integers) -> tuple[Integers, Doubles]:
-    """Give sums and chances after one more dataset, sums sorted within."""
+    """Return sums, each sorted, and their probabilities after one more dataset."""
     every = np.sort((sums[:, None] + orders).reshape(-1, sums.shape[1]), axis=1)
-    # the sums as digits of one number, which is quicker to sort than rows are
+    # encode the sums of a row as one integer, which sorts faster than rows
     keys = every @ (every.max() + 1) ** np.arange(sums.shape[1])
     _, first, codes = np.unique(keys, return_index=True, return_inverse=True)
     weights = np.repeat(chances / len(orders), len(orders))
@@ -77,23 +78,24 @@ def rank_rows(scores: Doubles, greater_is_better: bool) -> Doubles:
 def rank_test(
     ranks: Doubles, *, tie_correction: bool = True
 ) -> tuple[float, float, float | None, float]:
-    r"""Test whether mean ranks differ by more than chance; 0 and 1 if all ranks are tied.
+    r"""Friedman and Iman-Davenport tests of mean ranks; 0 and 1 if all ranks are tied.
 
-    Gives statistic and p-value of Friedman, then those of Iman and Davenport, whose F is None where
-    all datasets rank the methods alike. With n datasets, k methods and mean ranks :math:`R_j`,
+    Returns statistic and p-value of Friedman, then those of Iman and Davenport, whose F is None
+    where all datasets rank the methods equally. With n datasets, k methods and mean ranks
+    :math:`R_j`,
 
     .. math:: \chi^2_F = \frac{12 n}{k(k+1)}\Bigl[\sum_j R_j^2 - \frac{k(k+1)^2}{4}\Bigr]
         \Big/ \Bigl[1 - \frac{\sum (t^3 - t)}{n k (k^2 - 1)}\Bigr],
 
     where t runs over the sizes of the groups of equal scores; the divisor is the tie correction.
     Then :math:`F = (n - 1)\chi^2_F / (n(k - 1) - \chi^2_F)` has k - 1 and (k - 1)(n - 1) degrees
-    of freedom. If all datasets give the same ranks, the denominator of F is zero; the p-value is
-    then the chance of that agreement if every order were as likely,
+    of freedom. If all datasets have the same ranks, the denominator of F is zero; the p-value is
+    then the probability of that agreement if every order is equally likely,
     :math:`(\prod t! / k!)^{n-1}` (Conover, Practical Nonparametric Statistics, 1999, 5.8).
 
-    Both are approximations that few datasets do not bear: below six datasets of at most six methods
-    the p-value is exact, from all orders of each dataset's ranks. F grows with
-    :math:`\chi^2_F`, so that it is one p-value for both.
+    Both are approximations for many datasets: below six datasets of at most six methods the p-value
+    is exact, from all orders of each dataset's ranks. F increases with :math:`\chi^2_F`, so both
+    have the same exact p-value.
     """
     n, k = ranks.shape
     middle = (k + 1) / 2
@@ -107,7 +109,7 @@ def rank_test(
     exact = exact_rank_pvalue(ranks) if n < EXACT_DATASETS and k <= EXACT_METHODS else None
     pvalue = float(chi2.sf(statistic, k - 1)) if exact is None else exact
     if usual == variance and not np.ptp(ranks, axis=0).any():
-        # chance that n datasets have one order, all orders of these ranks being as likely
+        # probability that n datasets agree if all orders of these ranks are equally likely
         sizes = np.unique(ranks[0], return_counts=True)[1]
         orders = math.factorial(k) / math.prod(math.factorial(size) for size in sizes)
         return statistic, pvalue, None, float(orders ** (1 - n))
@@ -117,14 +119,14 @@ def rank_test(
 
 
 def nemenyi_critical_value(n_methods: int, alpha: float) -> float:
-    r"""Give :math:`q_\alpha / \sqrt 2` of the studentized range, degrees of freedom infinite."""
+    r"""Return :math:`q_\alpha / \sqrt 2` of the studentized range, infinite degrees of freedom."""
     return float(studentized_range.ppf(1 - alpha, n_methods, np.inf) / math.sqrt(2))
 
 
 def rank_error(n_datasets: int, n_methods: int) -> float:
-    r"""Give the standard error of the difference of two mean ranks, :math:`\sqrt{k(k+1) / 6n}`.
+    r"""Return the standard error of a difference of mean ranks, :math:`\sqrt{k(k+1) / 6n}`.
 
-    Times the critical value it is the critical difference.
+    Multiplied by the critical value it is the critical difference.
     """
     return math.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets))
 
@@ -140,7 +142,7 @@ def nemenyi_pvalues(statistics: Doubles, n_methods: int) -> Doubles:
 def cliques(mean_ranks: Doubles, critical_difference: float) -> list[tuple[int, ...]]:
     """Find the groups of methods that do not differ significantly, best rank first.
 
-    A group has two methods or more, and is part of no other.
+    A group has at least two methods, and is not a subset of another.
     """
     order = np.argsort(mean_ranks, kind="stable")
     sorted_ranks = mean_ranks[order]
@@ -163,24 +165,24 @@ class MethodPair(NamedTuple):
     wins: int  # datasets on which the first is better
     ties: int
     losses: int
-    advantage: float  # mean lead of the first in score, positive if it is better
-    cohen_d: float | None  # the mean lead over its deviation; None where all leads are one, not 0
-    rank_biserial: float  # effect size that goes with Wilcoxon's test, from -1 to 1
-    rank_difference: float  # mean rank of the first less that of the second
+    advantage: float  # mean difference of the scores, positive if the first is better
+    cohen_d: float | None  # mean over standard deviation; None if all differ by the same, not 0
+    rank_biserial: float  # effect size of Wilcoxon's test, from -1 to 1
+    rank_difference: float  # mean rank of the first minus that of the second
     nemenyi_statistic: float
     nemenyi_pvalue: float  # of the mean ranks
     wilcoxon_statistic: float
     wilcoxon_pvalue: float  # of the scores
-    holm_pvalue: float  # the latter, corrected for the number of pairs
+    holm_pvalue: float  # of Wilcoxon's test, corrected for the number of pairs
     significant: bool  # whether they differ by Nemenyi's test
 
 
 def signed_rank_test(first: Doubles, second: Doubles) -> tuple[float, float]:
     """Wilcoxon's signed-rank test of paired scores; 0 and 1 if no two differ.
 
-    Gives the lower of the two sums of ranks, and the two-sided p-value. Equal scores are left out.
-    Up to 50 differences the p-value is exact, with equal differences too; ``scipy.stats.wilcoxon``
-    turns to the normal approximation for those beyond 13, and here that is used beyond 50.
+    Returns the lower of the two rank sums, and the two-sided p-value. Equal scores are dropped. Up
+    to 50 differences the p-value is exact, also with ties; ``scipy.stats.wilcoxon`` uses the normal
+    approximation for ties beyond 13 differences. It is used here beyond 50.
     """
     differences = first - second
     differences = differences[differences != 0]
@@ -193,17 +195,17 @@ def signed_rank_test(first: Doubles, second: Doubles) -> tuple[float, float]:
     doubled = (2 * rankdata(np.abs(differences))).astype(int)
     above = int(doubled[differences > 0].sum())
     lower = min(above, int(doubled.sum()) - above)
-    # the distribution is symmetric, so the lower sum's tail is the smaller
-    chances = np.ones(1)  # of each sum of the ranks that coin tosses keep, from 0 on
+    # the distribution is symmetric, so the tail of the lower sum is the smaller
+    chances = np.ones(1)  # probability of each sum of ranks with random signs, from 0 on
     for rank in doubled.tolist():
         chances = 0.5 * (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0)))
     return lower / 2, float(min(1.0, 2 * chances[: lower + 1].sum()))
 
 
 def cohen_d(leads: Doubles) -> float | None:
-    """Mean of paired differences over their standard deviation, or None if that is zero alone."""
+    """Mean of paired differences over their standard deviation; None if only that is zero."""
     deviation = float(leads.std(ddof=1))
-    # of equal leads the mean may be off by rounding, and so may the deviation
+    # mean and deviation of equal differences may have rounding errors
     if deviation <= 1e-12 * float(np.abs(leads).max(initial=0.0)):
         return None if leads.any() else 0.0
     return float(leads.mean()) / deviation
@@ -212,8 +214,8 @@ def cohen_d(leads: Doubles) -> float | None:
 def rank_biserial(leads: Doubles) -> float:
     r"""Effect size of Wilcoxon's signed-rank test, :math:`(W_+ - W_-) / (W_+ + W_-)`.
 
-    :math:`W_\pm` are the sums of the ranks of positive and negative differences by size; those that
-    are zero are left out (Kerby, The Simple Difference Formula, 2014). It is 0 if all are.
+    :math:`W_\pm` are the rank sums of positive and negative differences by absolute value; zeros
+    are dropped (Kerby, The Simple Difference Formula, 2014). It is 0 if all are zero.
     """
     leads = leads[leads != 0]
     ranks = rankdata(np.abs(leads))
@@ -221,11 +223,11 @@ def rank_biserial(leads: Doubles) -> float:
 
 
 def holm(pvalues: Any) -> Doubles:
-    r"""Correct p-values of shape (n_tests,) for their number, step by step.
+    r"""Adjust p-values of shape (n_tests,) by the Holm step-down procedure.
 
     The i-th smallest of m becomes :math:`\max_{j \le i} \min(1, (m - j + 1) p_{(j)})` (Holm, A
-    simple sequentially rejective multiple test procedure, 1979). Reject those at most alpha, and
-    the chance of one wrong rejection or more is at most alpha.
+    simple sequentially rejective multiple test procedure, 1979). Rejecting those at most alpha
+    controls the family-wise error rate at alpha.
     """
     alone: Doubles = np.asarray(pvalues, dtype=np.float64)
     order = np.argsort(alone, kind="stable")
@@ -274,12 +276,12 @@ def compare_pairs(
 
 
 def escape(text: str) -> str:
-    """Write a text so that LaTeX prints it as it is."""
+    """Escape a text for LaTeX."""
     return re.sub(r"[\\~^&%$#_{}]", lambda letter: LATEX_ESCAPES[letter[0]], text)
 
 
 def _latex_cells(pair: MethodPair, *, forward: bool, alpha: float) -> list[str]:
-    """Wins, lead, effect sizes and p-value of a method beside the best one."""
+    """Wins, mean difference, effect sizes and p-value of a method against the best one."""
     sign = 1 if forward else -1
     wins, losses = (pair.wins, pair.losses) if forward else (pair.losses, pair.wins)
     chance = "< .001" if pair.holm_pvalue < 0.001 else f"{pair.holm_pvalue:.3f}"
@@ -295,15 +297,15 @@ def _latex_cells(pair: MethodPair, *, forward: bool, alpha: float) -> list[str]:
 @set_module("ensemblage.evaluation")
 @dataclass(frozen=True)
 class MethodComparison:
-    """What :func:`compare_methods` finds."""
+    """Result of :func:`compare_methods`."""
 
     methods: tuple[str, ...]
     n_datasets: int
     alpha: float
     friedman_statistic: float
     friedman_pvalue: float
-    iman_davenport_statistic: float | None  # None where there is no finite F
-    iman_davenport_pvalue: float  # then the chance of such agreement among datasets
+    iman_davenport_statistic: float | None  # None if F is not finite
+    iman_davenport_pvalue: float  # if F is not finite, the probability of such agreement
     mean_ranks: dict[str, float]
     critical_value: float  # Nemenyi's: 2.344 for three methods at alpha = 0.05
     critical_difference: float
@@ -315,7 +317,7 @@ class MethodComparison:
         Returns
         -------
         list of str
-            Best mean rank first; of equals the one that was given first.
+            Best mean rank first; ties in the order of ``methods``.
         """
         return sorted(self.methods, key=self.mean_ranks.__getitem__)
 
@@ -325,38 +327,38 @@ class MethodComparison:
         Returns
         -------
         list of tuple of str
-            Groups of two or more, best first; one method may be in several.
+            Groups of two or more, best first; a method may be in several.
         """
         means = np.array([self.mean_ranks[name] for name in self.methods])
         groups = cliques(means, self.critical_difference)
         return [tuple(self.methods[j] for j in group) for group in groups]
 
     def to_frame(self) -> Any:
-        """Show the pairs as a table.
+        """Return the pairs as a table.
 
         Returns
         -------
         pandas.DataFrame
-            One line per pair, the fields of ``pairwise`` as columns.
+            One row per pair, the fields of ``pairwise`` as columns.
         """
         remedy = "Without it, `pairwise` holds the same rows as a list."
         return require("pandas", "to_frame()", otherwise=remedy).DataFrame(self.pairwise)
 
     def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
-        """Write the methods as a LaTeX table, best first, each beside the best.
+        """Return a LaTeX table of the methods, best first, each compared with the best.
 
         Parameters
         ----------
         caption : str, default=None
-            Caption, as plain text; with it or a label the table floats.
+            Caption, as plain text; with a caption or label the table floats.
         label : str, default=None
-            Label to refer to it by.
+            LaTeX label.
 
         Returns
         -------
         str
-            A table for the package booktabs: mean rank; then, against the best method, datasets
-            won, tied and lost, mean lead, Cohen's d, rank-biserial correlation, and the p-value of
+            A table for the package booktabs: mean rank; then, against the best method, wins, ties
+            and losses, mean difference, Cohen's d, rank-biserial correlation, and the p-value of
             Wilcoxon's test with Holm's correction, bold where significant.
         """
         best, *rest = self.ranking()
@@ -378,7 +380,7 @@ class MethodComparison:
         return f"\\begin{{table}}\n\\centering\n{above}{named}{written}\\end{{table}}\n"
 
     def sentence(self) -> str:
-        """Say in plain language what the tests show, and what they do not.
+        """Summarise the tests in plain language.
 
         Returns
         -------
@@ -430,30 +432,31 @@ def compare_methods(
     greater_is_better : bool, default=True
         False for errors, losses and times.
     alpha : float, default=0.05
-        Level of significance.
+        Significance level.
     names : sequence of str, default=None
-        Names of the methods, if ``scores`` has none; numbered if not given.
+        Names of the methods, if ``scores`` has none; numbered by default.
     tie_correction : bool, default=True
-        Whether Friedman's statistic takes account of equal scores. Some papers leave it out,
-        which makes the test miss differences where scores are rounded.
+        Whether Friedman's statistic is corrected for ties. Without it, as in some papers, the test
+        has less power where scores are rounded.
 
     Returns
     -------
     MethodComparison
-        ``friedman_statistic`` and ``friedman_pvalue`` of the test of "all methods do equally well";
-        ``iman_davenport_statistic`` and ``iman_davenport_pvalue`` of its sharper version, whose F
-        is None where all datasets rank the methods alike; ``mean_ranks`` by method, 1 for the best;
-        ``critical_difference``, beyond which mean ranks differ significantly by Nemenyi's test; and
-        ``pairwise``, an entry per pair of methods: their names, ``first`` and ``second``; ``wins``,
-        ``ties`` and ``losses`` of the first; its mean ``advantage`` in score; the effect sizes
-        ``cohen_d`` and ``rank_biserial``; and the p-values of Nemenyi (``nemenyi_pvalue``),
-        Wilcoxon (``wilcoxon_pvalue``) and Wilcoxon with Holm's correction (``holm_pvalue``).
-        ``ranking()`` sorts the methods, ``cliques()`` groups those that do not differ, and
-        ``to_frame()``, ``to_latex()`` and ``sentence()`` write what was found.
+        ``friedman_statistic`` and ``friedman_pvalue`` of the hypothesis that all methods perform
+        equally; ``iman_davenport_statistic`` and ``iman_davenport_pvalue`` of the more powerful
+        test, whose F is None where all datasets rank the methods equally; ``mean_ranks`` by method,
+        1 for the best; ``critical_difference``, beyond which mean ranks differ significantly by
+        Nemenyi's test; and ``pairwise``, an entry per pair of methods: their names, ``first`` and
+        ``second``; ``wins``, ``ties`` and ``losses`` of the first; its mean ``advantage`` in score;
+        the effect sizes ``cohen_d`` and ``rank_biserial``; and the p-values of Nemenyi
+        (``nemenyi_pvalue``), Wilcoxon (``wilcoxon_pvalue``) and Wilcoxon with Holm's correction
+        (``holm_pvalue``). ``ranking()`` sorts the methods, ``cliques()`` groups those that do not
+        differ significantly, and ``to_frame()``, ``to_latex()`` and ``sentence()`` report the
+        result.
 
     See Also
     --------
-    CriticalDifferenceDisplay : The usual diagram.
+    CriticalDifferenceDisplay : Critical-difference diagram.
 
     Notes
     -----
@@ -461,8 +464,8 @@ def compare_methods(
     (see ``ensemblage.studies.compare`` for those). If all scores are equal, statistics are 0
     and p-values 1. Below six datasets of at most six methods Friedman's p-value is exact: all
     orders of each dataset's ranks are counted. With two methods Friedman's test is the sign
-    test's normal approximation, :math:`(w - l)^2 / (w + l)` of w wins and l losses; Wilcoxon's is
-    then the sharper one.
+    test's normal approximation, :math:`(w - l)^2 / (w + l)` of w wins and l losses; Wilcoxon's
+    test then has more power.
 
     References
     ----------
@@ -503,7 +506,7 @@ def compare_methods(
 
 
 def read_scores(scores: Any, names: Any) -> tuple[Doubles, tuple[str, ...]]:
-    """Give the table and the names of its columns, both checked."""
+    """Validate scores and names; return them as array and tuple."""
     columns: Any = None
     if isinstance(scores, Mapping):
         columns, lengths = list(scores), {name: len(column) for name, column in scores.items()}
@@ -519,8 +522,8 @@ def read_scores(scores: Any, names: Any) -> tuple[Doubles, tuple[str, ...]]:
         table = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"scores must be numbers, one per dataset and method: {error}. Leave out columns that "
-            "hold names, such as the datasets'."
+            f"scores must be numeric, one per dataset and method: {error}. Drop columns that hold "
+            "names, such as those of the datasets."
         ) from None
     if table.ndim != 2:
         raise ValueError(
@@ -536,7 +539,7 @@ def read_scores(scores: Any, names: Any) -> tuple[Doubles, tuple[str, ...]]:
         row, column = odd[0].tolist()
         raise ValueError(
             f"scores holds {table[row, column]} at row {row}, column {column} ({len(odd)} such "
-            "values in all); leave out datasets on which a method has no score."
+            "values in all); drop datasets on which a method has no score."
         )
     return table, _check_names(columns if names is None else names, table.shape[1])
 

@@ -8,30 +8,31 @@ from numpy.typing import NDArray
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# The rows of all other sources count as much as so many rows of a source's own.
+# Total weight of the rows of all other sources, in rows of the source itself.
 PRIOR_ROWS = 20.0
 
 
 def weighted_threshold(scores: Doubles, weights: Doubles, coverage: float, spare: float) -> float:
-    """Give the smallest score with so much weight at or below it; infinity if there is too little.
+    """Return the weighted quantile of the scores at ``coverage``; infinity if weight is lacking.
 
-    ``spare`` is the weight of the row to come, whose score is not known.
+    ``spare`` is the weight of the new row, whose score is unknown.
     """
     order = np.argsort(scores, kind="stable")
     needed = coverage * (weights.sum() + spare)
     total = np.cumsum(weights[order])
-    # sums of weights are not exact
-    place = int(np.searchsorted(total, needed * (1 - 1e-12)))
-    return float(scores[order[place]]) if place < len(order) else np.inf
+    # sums of floating-point weights are not exact
+    position = int(np.searchsorted(total, needed * (1 - 1e-12)))
+    return float(scores[order[position]]) if position < len(order) else np.inf
 
 
 def source_thresholds(
     scores: Doubles, sources: Integers, weights: Doubles, n_sources: int, coverage: float
 ) -> Doubles:
-    """Give each source's threshold, (n_sources,): of its own scores, and of the others' as a few.
+    """Return each source's threshold, (n_sources,), shrunk towards that of the other sources.
 
-    A source's rows weigh one on average, those of the others ``PRIOR_ROWS`` together, and the row
-    to come one: where rows are many, a source has its own coverage, where few, that of all.
+    A source's rows have a mean weight of one, those of the others a total weight of ``PRIOR_ROWS``,
+    and the new row has weight one. Large sources get a threshold of their own, small ones nearly
+    that of all rows.
     """
     found = np.empty(n_sources)
     mean = weights.mean()

@@ -1,4 +1,4 @@
-"""Average ranks with critical differences, drawn."""
+"""Critical-difference diagram."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from ensemblage.evaluation._compare_methods import MethodComparison, compare_met
 
 BLACK = "black"
 GREY = "0.45"
-# Mark of what is highlighted, as of this library's methods on pages.
+# Marker of highlighted methods, the same as in HTML reports.
 MARK = "◆ "
-# Height of a line of text, and between bars, in inches.
+# Height of a line of text, in inches.
 ROW = 0.32
+# Distance between bars, in inches.
 BAR_ROW = 0.16
 
 
-def stack_bars(spans: list[tuple[float, float]], gap: float) -> list[int]:
-    """Give each bar, sorted by its left end, the lowest level on which it touches no other."""
+def stack_bars(spans: list[tuple[float, float]], margin: float) -> list[int]:
+    """Assign bars, sorted by their left end, to the lowest level without overlap."""
     ends: list[float] = []
     levels = []
     for left, right in spans:
-        free = [level for level, end in enumerate(ends) if end + gap < left]
+        free = [level for level, end in enumerate(ends) if end + margin < left]
         level = free[0] if free else len(ends)
         if level == len(ends):
             ends.append(right)
@@ -37,23 +38,23 @@ def stack_bars(spans: list[tuple[float, float]], gap: float) -> list[int]:
 class CriticalDifferenceDisplay:
     """Mean ranks of methods on a line; a bar joins those that do not differ significantly.
 
-    Make one by :meth:`from_scores` or :meth:`from_comparison`. The best method is on the left.
-    Methods under one bar differ by no more than the critical difference of Nemenyi's test, which
-    is drawn on top.
+    Use :meth:`from_scores` or :meth:`from_comparison`. The best method is on the left. Methods
+    under one bar differ by no more than the critical difference of Nemenyi's test, which is shown
+    on top.
 
     Parameters
     ----------
     comparison : MethodComparison
-        What :func:`compare_methods` found.
+        Result of :func:`compare_methods`.
     highlight : collection of str, default=()
-        Methods that have a mark and a colour, such as one's own.
+        Methods shown with a marker and a colour.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        The axes.
     figure_ : matplotlib Figure
-        Its figure.
+        The figure.
     text_ : list of matplotlib Text
         The names with their mean ranks, best first.
     bars_ : list of matplotlib Line2D
@@ -61,7 +62,7 @@ class CriticalDifferenceDisplay:
 
     See Also
     --------
-    compare_methods : The tests behind it.
+    compare_methods : The tests.
 
     Examples
     --------
@@ -87,7 +88,7 @@ class CriticalDifferenceDisplay:
         highlight: Collection[str] = (),
         ax: Any = None,
     ) -> CriticalDifferenceDisplay:
-        """Compare methods and draw the diagram.
+        """Compare methods and plot the diagram.
 
         Parameters
         ----------
@@ -96,18 +97,18 @@ class CriticalDifferenceDisplay:
         greater_is_better : bool, default=True
             False for errors, losses and times.
         alpha : float, default=0.05
-            Level of significance.
+            Significance level.
         names : sequence of str, default=None
             Names of the methods, if ``scores`` has none.
         highlight : collection of str, default=()
-            Methods that have a mark and a colour, such as one's own.
+            Methods shown with a marker and a colour.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+            Axes to plot on; a new figure if not given.
 
         Returns
         -------
         CriticalDifferenceDisplay
-            Drawn.
+            The display, plotted.
         """
         found = compare_methods(
             scores, greater_is_better=greater_is_better, alpha=alpha, names=names
@@ -118,36 +119,36 @@ class CriticalDifferenceDisplay:
     def from_comparison(
         cls, comparison: MethodComparison, *, highlight: Collection[str] = (), ax: Any = None
     ) -> CriticalDifferenceDisplay:
-        """Draw the diagram of a comparison.
+        """Plot the diagram of a comparison.
 
         Parameters
         ----------
         comparison : MethodComparison
-            What :func:`compare_methods` found.
+            Result of :func:`compare_methods`.
         highlight : collection of str, default=()
-            Methods that have a mark and a colour, such as one's own.
+            Methods shown with a marker and a colour.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+            Axes to plot on; a new figure if not given.
 
         Returns
         -------
         CriticalDifferenceDisplay
-            Drawn.
+            The display, plotted.
         """
         return cls(comparison, highlight=highlight).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> CriticalDifferenceDisplay:
-        """Draw.
+        """Plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+            Axes to plot on; a new figure if not given.
 
         Returns
         -------
         CriticalDifferenceDisplay
-            Itself, with ``ax_``, ``figure_``, ``text_`` and ``bars_`` set.
+            The display, with ``ax_``, ``figure_``, ``text_`` and ``bars_`` set.
         """
         plt = require("matplotlib.pyplot", "CriticalDifferenceDisplay", extra="plot")
         spans = self._spans()
@@ -157,7 +158,7 @@ class CriticalDifferenceDisplay:
         if ax is None:
             figure, ax = plt.subplots(figsize=(8.0, below + 1.0), layout="constrained")
             figure.get_layout_engine().set(w_pad=0.12)  # long names reach beyond the axes
-        # heights are in inches, so that text does not run together however many methods there are
+        # heights are in inches, so that text does not overlap with many methods
         ax.set(xlim=(0.0, 1.0), ylim=(-below - 0.1, 0.95))
         ax.set_axis_off()
         self._draw_axis(ax)
@@ -168,7 +169,7 @@ class CriticalDifferenceDisplay:
         return self
 
     def _across(self, rank: float) -> float:
-        """Horizontal place of a mean rank; names stand left and right of the line."""
+        """Horizontal position of a mean rank; names are left and right of the axis."""
         k = len(self.comparison.methods)
         return 0.26 + 0.48 * (rank - 1) / (k - 1)
 
@@ -182,15 +183,15 @@ class CriticalDifferenceDisplay:
         ax.plot([self._across(1), self._across(k)], [0, 0], color=BLACK, linewidth=1.2)
         for rank in np.arange(1, k + 0.25, 0.5):
             whole = rank == int(rank)
-            place = self._across(float(rank))
-            ax.plot([place] * 2, [0, 0.1 if whole else 0.05], color=BLACK, linewidth=1)
+            position = self._across(float(rank))
+            ax.plot([position] * 2, [0, 0.1 if whole else 0.05], color=BLACK, linewidth=1)
             if whole:
-                ax.text(place, 0.14, f"{rank:.0f}", ha="center", va="bottom", fontsize=9)
+                ax.text(position, 0.14, f"{rank:.0f}", ha="center", va="bottom", fontsize=9)
         ax.text(self._across(1) - 0.02, 0.0, "mean rank", ha="right", va="center", fontsize=8,
                 color=GREY)  # fmt: skip
 
     def _draw_critical_difference(self, ax: Any) -> None:
-        """Draw the critical difference to scale, or cut off where it is wider than the axis."""
+        """Draw the critical difference to scale, truncated if wider than the axis."""
         length, k = self.comparison.critical_difference, len(self.comparison.methods)
         whole = length <= k - 1
         left, right = self._across(1), self._across(1 + min(length, k - 1))
@@ -211,9 +212,9 @@ class CriticalDifferenceDisplay:
         order = self.comparison.ranking()
         half = (len(order) + 1) // 2
         written = []
-        for place, name in enumerate(order):
-            left = place < half
-            height = -top - ROW * (place if left else len(order) - 1 - place)
+        for position, name in enumerate(order):
+            left = position < half
+            height = -top - ROW * (position if left else len(order) - 1 - position)
             edge = 0.22 if left else 0.78
             mean = self.comparison.mean_ranks[name]
             x = self._across(mean)

@@ -1,4 +1,4 @@
-"""Diversity of members, measured and drawn, and what an oracle would gain."""
+"""Diversity of ensemble members: measures, plot, and oracle accuracy."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ Doubles = NDArray[np.float64]
 
 DIVERSITY_DOCS = """
 predictions : array-like of shape (n_members, n_samples)
-    The members' labels.
+    Predicted labels of the members.
 y : array-like of shape (n_samples,)
     The true labels.
 ensemble_error : float, default=None
-    Error of the whole ensemble, drawn as a line.
+    Error of the ensemble, shown as a line.
 ax : matplotlib Axes, default=None
-    Where to draw; a new figure if not given.
+    Axes to plot on; a new figure if not given.
 """
 
 
 def member_labels(ensemble: Any, X: Any) -> NDArray[Any]:
-    """Let the members of a fitted ensemble predict, each for itself, (n_members, n_samples).
+    """Return the predicted labels of a fitted ensemble's members, (n_members, n_samples).
 
-    The ensemble has ``member_outputs``, as ours have, or ``estimators_`` that are classifiers; it
-    may stand in a pipeline or a search.
+    The ensemble has ``member_outputs``, or ``estimators_`` that are classifiers; it may be in a
+    pipeline or a search.
     """
     check_is_fitted(ensemble)
     X, ensemble = rows_at_final_step(ensemble, X), final_step(ensemble)
@@ -52,7 +52,7 @@ def member_labels(ensemble: Any, X: Any) -> NDArray[Any]:
     try:
         members = encoded_members(ensemble)
     except ValueError as error:
-        raise ValueError(f"{error} Or give the members' labels to from_predictions.") from None
+        raise ValueError(f"{error} Or pass the members' labels to from_predictions.") from None
     X = encoded_rows(ensemble, X)
     if not any(hasattr(member.wrapped, "feature_names_in_") for member in members):
         X = X if hasattr(X, "tocsr") else np.asarray(X)
@@ -61,7 +61,7 @@ def member_labels(ensemble: Any, X: Any) -> NDArray[Any]:
 
 @set_module("ensemblage.evaluation")
 class KappaError(NamedTuple):
-    """What a kappa-error diagram shows: one point per pair of members."""
+    """Points of a kappa-error diagram, one per pair of members."""
 
     pairs: NDArray[np.intp]
     kappa: Doubles
@@ -83,8 +83,8 @@ def _checked(predictions: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     return predictions, y
 
 
-def _right(predictions: Any, y: Any) -> Doubles:
-    """Where each member is right, as 0 and 1, of shape (n_members, n_samples)."""
+def _correct(predictions: Any, y: Any) -> Doubles:
+    """Whether each member is correct, as 0 and 1, of shape (n_members, n_samples)."""
     predictions, y = _checked(predictions, y)
     return np.asarray(predictions == y, dtype=np.float64)
 
@@ -95,7 +95,7 @@ def _mean_of_pairs(matrix: Doubles) -> float:
 
 @with_shared(DIVERSITY_DOCS)
 def disagreement(predictions: Any, y: Any) -> float:
-    r"""Share of rows on which just one of two members is right, averaged over the pairs.
+    r"""Share of rows on which exactly one of two members is correct, averaged over pairs.
 
     Parameters
     ----------
@@ -104,12 +104,12 @@ def disagreement(predictions: Any, y: Any) -> float:
     Returns
     -------
     float
-        Between 0 and 1; more is more diverse.
+        Between 0 and 1; higher is more diverse.
 
     Notes
     -----
-    :math:`(N^{01} + N^{10}) / N` for a pair, of which :math:`N^{ab}` counts the rows that the
-    first gets right (a = 1) or wrong, and the second (b) likewise.
+    :math:`(N^{01} + N^{10}) / N` for a pair, where :math:`N^{ab}` is the number of rows on which
+    the first is correct (a = 1) or not (a = 0), and the second likewise (b).
 
     References
     ----------
@@ -122,14 +122,14 @@ def disagreement(predictions: Any, y: Any) -> float:
     >>> disagreement([[0, 0, 1, 1], [0, 1, 1, 1]], [0, 0, 1, 1])
     0.25
     """
-    right = _right(predictions, y)
-    apart = right @ (1 - right).T
-    return _mean_of_pairs((apart + apart.T) / right.shape[1])
+    correct = _correct(predictions, y)
+    differing = correct @ (1 - correct).T
+    return _mean_of_pairs((differing + differing.T) / correct.shape[1])
 
 
 @with_shared(DIVERSITY_DOCS)
 def q_statistic(predictions: Any, y: Any) -> float:
-    r"""Yule's Q of being right, averaged over the pairs of members.
+    r"""Yule's Q statistic of correct predictions, averaged over the pairs of members.
 
     Parameters
     ----------
@@ -139,13 +139,13 @@ def q_statistic(predictions: Any, y: Any) -> float:
     -------
     float
         Between -1 and 1: 0 for independent members, 1 if they err on the same rows, negative if
-        one is right where the other errs. Less is more diverse.
+        one is correct where the other errs. Lower is more diverse.
 
     Notes
     -----
     :math:`Q = \frac{N^{11}N^{00} - N^{01}N^{10}}{N^{11}N^{00} + N^{01}N^{10}}` for a pair. Where
-    that is 0 / 0, as when a member is always right, Q is 1 if both are right on the same rows and
-    0 otherwise: what never changes depends on nothing.
+    that is 0 / 0, as when a member is always correct, Q is 1 if both are correct on the same rows
+    and 0 otherwise.
 
     References
     ----------
@@ -158,19 +158,19 @@ def q_statistic(predictions: Any, y: Any) -> float:
     >>> q_statistic([[0, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1]], [0, 0, 1, 1])
     -0.3333333333333333
     """
-    right = _right(predictions, y)
-    wrong = 1 - right
-    alike = (right @ right.T) * (wrong @ wrong.T)
-    apart = (right @ wrong.T) * (wrong @ right.T)
-    same = (right @ wrong.T + wrong @ right.T) == 0
-    total = alike + apart
-    quotient = (alike - apart) / np.where(total > 0, total, 1.0)
+    correct = _correct(predictions, y)
+    wrong = 1 - correct
+    agreeing = (correct @ correct.T) * (wrong @ wrong.T)
+    differing = (correct @ wrong.T) * (wrong @ correct.T)
+    same = (correct @ wrong.T + wrong @ correct.T) == 0
+    total = agreeing + differing
+    quotient = (agreeing - differing) / np.where(total > 0, total, 1.0)
     return _mean_of_pairs(np.where(total > 0, quotient, same.astype(np.float64)))
 
 
 @with_shared(DIVERSITY_DOCS)
 def kappa(predictions: Any, y: Any) -> float:
-    r"""Agreement of all members about what is right, beyond chance.
+    r"""Interrater agreement of all members in being correct, beyond chance.
 
     Parameters
     ----------
@@ -179,15 +179,15 @@ def kappa(predictions: Any, y: Any) -> float:
     Returns
     -------
     float
-        1 if all members are right on the same rows, 0 for chance, at least -1 / (L - 1) for L
-        members. Less is more diverse.
+        1 if all members are correct on the same rows, 0 for chance, at least -1 / (L - 1) for L
+        members. Lower is more diverse.
 
     Notes
     -----
     The interrater agreement
     :math:`1 - \frac{\frac{1}{L} \sum_j l_j (L - l_j)}{N (L - 1) \bar p (1 - \bar p)}`, where
-    :math:`l_j` of the L members are right on row j and :math:`\bar p` is their mean accuracy.
-    If all are right everywhere, or wrong everywhere, they agree: 1.
+    :math:`l_j` of the L members are correct on row j and :math:`\bar p` is their mean accuracy.
+    If all are correct on all rows, or on none, it is 1.
 
     References
     ----------
@@ -200,18 +200,18 @@ def kappa(predictions: Any, y: Any) -> float:
     >>> kappa([[0, 0, 1, 1], [0, 0, 1, 1]], [0, 1, 1, 1])
     1.0
     """
-    right = _right(predictions, y)
-    members, rows = right.shape
-    votes, p = right.sum(axis=0), right.mean()
+    correct = _correct(predictions, y)
+    members, rows = correct.shape
+    votes, p = correct.sum(axis=0), correct.mean()
     chance = rows * (members - 1) * p * (1 - p)
     differing = float((votes * (members - votes)).sum()) / members
-    # where none differ they agree, whether or not chance could have made them differ
+    # full agreement is 1, also where chance agreement is full
     return 1.0 if differing == 0 else float(1 - differing / chance)
 
 
 @with_shared(DIVERSITY_DOCS)
 def entropy_diversity(predictions: Any, y: Any) -> float:
-    r"""How evenly the members split into right and wrong, row by row.
+    r"""Entropy measure of diversity: how evenly members split into correct and wrong, by row.
 
     Parameters
     ----------
@@ -220,12 +220,12 @@ def entropy_diversity(predictions: Any, y: Any) -> float:
     Returns
     -------
     float
-        0 if all are right or wrong together, 1 if half of them are right on every row.
+        0 if all are correct or wrong together, 1 if half of them are correct on every row.
 
     Notes
     -----
     :math:`E = \frac{1}{N} \sum_j \frac{\min(l_j, L - l_j)}{L - \lceil L / 2 \rceil}`, where
-    :math:`l_j` of the L members are right on row j.
+    :math:`l_j` of the L members are correct on row j.
 
     References
     ----------
@@ -238,9 +238,9 @@ def entropy_diversity(predictions: Any, y: Any) -> float:
     >>> entropy_diversity([[0, 0, 1, 1], [0, 1, 1, 1], [0, 1, 1, 1]], [0, 0, 1, 1])
     0.25
     """
-    right = _right(predictions, y)
-    members = len(right)
-    votes = right.sum(axis=0)
+    correct = _correct(predictions, y)
+    members = len(correct)
+    votes = correct.sum(axis=0)
     return float(np.minimum(votes, members - votes).mean() / (members // 2))
 
 
@@ -255,20 +255,19 @@ def kappa_error(predictions: Any, y: Any) -> KappaError:
     Returns
     -------
     KappaError
-        The points of a kappa-error diagram: ``kappa``, the agreement beyond chance of each pair, 1
-        for equal predictions and 0 for chance; ``error``, the mean of their two error rates; and
-        ``pairs``, of shape (n_pairs, 2), the members' indices.
+        The points of a kappa-error diagram: ``kappa``, Cohen's kappa of each pair, 1 for equal
+        predictions and 0 for chance; ``error``, the mean of the two error rates; and ``pairs``, of
+        shape (n_pairs, 2), the indices of the members.
 
     See Also
     --------
-    MemberDiversityDisplay : Draws it.
+    MemberDiversityDisplay : Plots it.
 
     Notes
     -----
-    Cohen's kappa of two members' labels, right or not:
-    :math:`(\theta_1 - \theta_2) / (1 - \theta_2)`, where they agree on the share
-    :math:`\theta_1` of the rows and would on :math:`\theta_2` by chance. Two members that give
-    the same one label to all rows agree: 1.
+    Cohen's kappa of two members' labels is :math:`(\theta_1 - \theta_2) / (1 - \theta_2)`, where
+    they agree on the share :math:`\theta_1` of the rows, and on :math:`\theta_2` by chance. For two
+    members that predict the same label for all rows it is 1.
 
     References
     ----------
@@ -290,7 +289,7 @@ def kappa_error(predictions: Any, y: Any) -> KappaError:
         agree += predicted @ predicted.T
         chance += np.outer(share, share)
     agree /= predictions.shape[1]
-    # rounding can leave a chance just below 1 for members that predict one label only
+    # of members that predict one label only, chance may be just below 1 by rounding
     certain = chance > 1 - 1e-12
     values = np.where(certain, 1.0, (agree - chance) / np.where(certain, 1.0, 1 - chance))
     errors = (predictions != y).mean(axis=1)
@@ -304,7 +303,7 @@ def kappa_error(predictions: Any, y: Any) -> KappaError:
 
 @set_module("ensemblage.evaluation")
 class OracleScore(NamedTuple):
-    """Oracle accuracy of an ensemble, and of as many untrained classifiers."""
+    """Oracle accuracy of an ensemble, and of equally many untrained classifiers."""
 
     oracle: float
     untrained: float
@@ -313,29 +312,29 @@ class OracleScore(NamedTuple):
 def oracle_score(
     outputs: Any, y: Any, X: Any, *, n_draws: int = 20, random_state: Any = None
 ) -> OracleScore:
-    """Accuracy of an oracle that picks a right member wherever there is one.
+    """Accuracy of an oracle that selects a correct member wherever there is one.
 
-    The bound needs the labels, so it is no prediction, and it flatters: with enough members, one
-    of them is right by chance. So the control stands beside it.
+    It is an upper bound that uses the labels, and is optimistic: with enough members, one of them
+    is correct by chance. Untrained classifiers are the control.
 
     Parameters
     ----------
     outputs : array-like of shape (n_members, n_samples, n_classes)
-        Members' probabilities or decision values.
+        Probabilities or decision values of the members.
     y : array-like of shape (n_samples,)
         Class indices, 0 to n_classes - 1.
     X : array-like of shape (n_samples, n_features)
-        The rows, on which untrained classifiers are drawn.
+        The rows, for the untrained classifiers.
     n_draws : int, default=20
-        Over how many ensembles of untrained classifiers to average.
+        Number of ensembles of untrained classifiers to average over.
     random_state : int, RandomState instance or None, default=None
-        Draws them.
+        Seed of the draws.
 
     Returns
     -------
     OracleScore
-        ``oracle``, the share of rows that at least one member gets right, and ``untrained``, the
-        same for as many random linear classifiers on standardised features.
+        ``oracle``, the share of rows on which at least one member is correct, and ``untrained``,
+        the same for equally many random linear classifiers on standardised features.
 
     References
     ----------
@@ -375,10 +374,10 @@ def oracle_score(
 @set_module("ensemblage.evaluation")
 @with_shared(DIVERSITY_DOCS)
 class MemberDiversityDisplay:
-    """Pairs of members by agreement and error; diverse pairs are left, accurate ones low.
+    """Kappa-error diagram: pairs of members by agreement and mean error.
 
-    Make one by :meth:`from_estimator` or :meth:`from_predictions`, best with rows that the
-    members have not learned from.
+    Diverse pairs are on the left, accurate ones at the bottom. Use :meth:`from_estimator` or
+    :meth:`from_predictions`, with rows that the members were not fitted on.
 
     Parameters
     ----------
@@ -387,15 +386,15 @@ class MemberDiversityDisplay:
     Attributes
     ----------
     points : KappaError
-        What is drawn: one point per pair.
+        The points, one per pair.
     measures : dict of str to float
         ``"disagreement"``, ``"q_statistic"``, ``"kappa"`` and ``"entropy_diversity"`` as the
-        functions of these names give them, ``"pairwise_kappa"``, the mean over the points, and the
-        members' ``"mean_error"``.
+        functions of these names return them, ``"pairwise_kappa"``, the mean over the points, and
+        the members' ``"mean_error"``.
     ax_ : matplotlib Axes
-        Where it is drawn.
+        The axes.
     figure_ : matplotlib Figure
-        Its figure.
+        The figure.
     scatter_ : matplotlib PathCollection
         The points.
 
@@ -432,7 +431,7 @@ class MemberDiversityDisplay:
     def from_estimator(
         cls, ensemble: Any, X: Any, y: Any, *, ax: Any = None
     ) -> MemberDiversityDisplay:
-        """Draw the members of a fitted ensemble.
+        """Plot the members of a fitted ensemble.
 
         Parameters
         ----------
@@ -440,16 +439,16 @@ class MemberDiversityDisplay:
             A StrataEnsembleClassifier, a JointSubspaceClassifier, an ensemble of scikit-learn
             with ``estimators_`` that are classifiers, a pipeline or a search over one.
         X : array-like of shape (n_samples, n_features)
-            Rows, best such that it has not learned from.
+            Rows, preferably not those of the fit.
         y : array-like of shape (n_samples,)
             Their classes.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+            Axes to plot on; a new figure if not given.
 
         Returns
         -------
         MemberDiversityDisplay
-            Drawn.
+            The display, plotted.
         """
         error = float((np.asarray(ensemble.predict(X)) != np.asarray(y)).mean())
         return cls(member_labels(ensemble, X), y, ensemble_error=error).plot(ax=ax)
@@ -459,7 +458,7 @@ class MemberDiversityDisplay:
     def from_predictions(
         cls, predictions: Any, y: Any, *, ensemble_error: float | None = None, ax: Any = None
     ) -> MemberDiversityDisplay:
-        """Draw members by their predictions.
+        """Plot members by their predictions.
 
         Parameters
         ----------
@@ -468,22 +467,22 @@ class MemberDiversityDisplay:
         Returns
         -------
         MemberDiversityDisplay
-            Drawn.
+            The display, plotted.
         """
         return cls(predictions, y, ensemble_error=ensemble_error).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> MemberDiversityDisplay:
-        """Draw.
+        """Plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+            Axes to plot on; a new figure if not given.
 
         Returns
         -------
         MemberDiversityDisplay
-            Itself, with ``ax_``, ``figure_`` and ``scatter_`` set.
+            The display, with ``ax_``, ``figure_`` and ``scatter_`` set.
         """
         if ax is None:
             plt = require("matplotlib.pyplot", "MemberDiversityDisplay", extra="plot")
@@ -495,22 +494,29 @@ class MemberDiversityDisplay:
             color=BLUE, rasterized=n_pairs > 2000,
             label=f"{count(n_pairs, 'pair')} of {self.n_members} members",
         )  # fmt: skip
-        ax.plot(kappas.mean(), errors.mean(), "x", color="black", markersize=9, label="their mean")
+        ax.plot(
+            kappas.mean(),
+            errors.mean(),
+            "x",
+            color="black",
+            markersize=9,
+            label="mean of the pairs",
+        )
         if self.ensemble_error is not None:
             ax.axhline(self.ensemble_error, color=RED, linestyle="--", linewidth=1.2,
-                       label=f"the ensemble's error, {self.ensemble_error:.3f}")  # fmt: skip
-        ax.set(xlabel="agreement of two members (kappa)", ylabel="their mean error")
+                       label=f"error of the ensemble, {self.ensemble_error:.3f}")  # fmt: skip
+        ax.set(xlabel="agreement of two members (kappa)", ylabel="mean error of the two")
         found = self.measures
         ax.set_title(
             f"disagreement {found['disagreement']:.2f}, Q {found['q_statistic']:.2f}, "
             f"κ {found['kappa']:.2f}, E {found['entropy_diversity']:.2f}",
             fontsize="medium",
         )
-        # room around the errors, but none below 0 or above 1 that is not needed
+        # a margin around the errors, within 0 and 1
         shown = errors if self.ensemble_error is None else np.append(errors, self.ensemble_error)
         low, high = float(shown.min()), float(shown.max())
-        room = max(0.08 * (high - low), 0.01)
-        ax.set_ylim(max(low - room, -0.01), min(high + room, 1.01))
+        margin = max(0.08 * (high - low), 0.01)
+        ax.set_ylim(max(low - margin, -0.01), min(high + margin, 1.01))
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -1,8 +1,8 @@
-"""Tasks, predictions, and the registry of measures by which methods are judged.
+"""Tasks, predictions, and the registry of performance measures.
 
-A measure is a function and a row of the registry: comparisons, documents, pages and the command
-line iterate over it. NumPy and SciPy are imported where they are used, as ``ensemblage --help``
-reads the names.
+A measure is a function and an entry of the registry: comparisons, JSON documents, HTML pages and
+the command line iterate over it. NumPy and SciPy are imported where they are used, since
+``ensemblage --help`` lists the names.
 """
 
 # ruff: noqa: PLC0415  see above
@@ -28,20 +28,21 @@ Need: TypeAlias = Literal["y_pred", "probabilities", "scores", "std", "intervals
 PROBABILITY_FLOOR = 1e-15
 # A standard deviation of zero would make the log score infinite.
 STD_FLOOR = 1e-12
-# So many standard deviations to each side hold 90 % of a normal distribution.
+# Half width of a central 90 % interval of the normal distribution, in standard deviations.
 Z_90 = 1.6448536269514722
-# Digits shown of a value in the target's unit, and the most decimals for that.
+# Significant digits of a value in the target's unit.
 DIGITS = 4
-MOST_PLACES = 12
+# Maximum number of decimals for that.
+MAX_DECIMALS = 12
 
 
 class Predictions(NamedTuple):
-    """What a model predicts for some rows; None is what it does not give.
+    """Predictions of a model for some rows; None for outputs that it does not provide.
 
-    ``y_pred`` holds classes or numbers. ``probabilities`` and ``scores`` have the shape
-    (n_rows, n_classes); the latter are the probabilities or, without these, the decision
-    function. Predicted numbers may have standard deviations and intervals that should hold 90 %
-    of the true ones, of shape (n_rows, 2).
+    ``y_pred`` holds classes or values of a numeric target. ``probabilities`` and ``scores`` have
+    the shape (n_rows, n_classes); the latter are the probabilities or, without these, the decision
+    function. A regression may have standard deviations, ``std``, and 90 % prediction intervals, of
+    shape (n_rows, 2).
     """
 
     y_pred: NDArray[Any]
@@ -59,19 +60,19 @@ def model_predictions(
     *,
     class_scores: bool = False,
 ) -> Predictions:
-    """Ask a fitted model for all that it predicts; ``predict_params`` is known beside the rows.
+    """Return all predictions of a fitted model; ``predict_params`` are passed to ``predict``.
 
-    With ``class_scores`` the model is a classifier, and is asked for its decision function too.
+    With ``class_scores`` the model is a classifier, and its decision function is used too.
     """
     import numpy as np
 
     from ensemblage._core import final_step, rows_at_final_step
 
     if not (class_scores or hasattr(model, "classes_")):
-        return _predicted_numbers(model, X, predict_params)
+        return _regression_predictions(model, X, predict_params)
     classes = tuple(np.asarray(getattr(model, "classes_", ())).tolist())
     if not predict_params:
-        # a pipeline prepares the rows once, for classes and for probabilities
+        # transform the rows once, for classes and for probabilities
         model, X = final_step(model), rows_at_final_step(model, X)
     y_pred, scores = np.asarray(model.predict(X, **predict_params)), None
     if hasattr(model, "predict_proba"):
@@ -79,16 +80,16 @@ def model_predictions(
         return Predictions(y_pred, classes, scores, scores)
     if class_scores and hasattr(model, "decision_function"):
         scores = np.asarray(model.decision_function(X))
-        if scores.ndim == 1:  # of two classes scikit-learn gives one column for both
+        if scores.ndim == 1:  # scikit-learn returns one column for two classes
             scores = np.column_stack([-scores, scores])
     return Predictions(y_pred, classes, None, scores)
 
 
-def _predicted_numbers(model: Any, X: Any, predict_params: Mapping[str, Any]) -> Predictions:
-    """Add standard deviations if ``predict`` takes ``return_std``, and intervals.
+def _regression_predictions(model: Any, X: Any, predict_params: Mapping[str, Any]) -> Predictions:
+    """Add standard deviations and intervals if ``predict`` takes ``return_std``.
 
-    A standard deviation of zero, as of a constant prediction, is none; intervals are the model's
-    own, by ``predict_interval``, or normal ones.
+    A standard deviation of zero, as of a constant prediction, counts as missing. Intervals are the
+    model's own, by ``predict_interval``, or normal ones.
     """
     import numpy as np
 
@@ -115,13 +116,13 @@ def accuracy(y: NDArray[Any], predictions: Predictions) -> float:
 def balanced_accuracy(y: NDArray[Any], predictions: Predictions) -> float:
     import numpy as np
 
-    # scikit-learn's own warns if a predicted class does not occur; on a small fold it may.
+    # scikit-learn's version warns if a predicted class does not occur, as in small folds
     y_pred = predictions.y_pred
     return float(np.mean([(y_pred[y == label] == label).mean() for label in np.unique(y)]))
 
 
 def log_loss(y: NDArray[Any], predictions: Predictions) -> float:
-    """Each probability is at least 1e-15; a true class that the model does not know has zero."""
+    """Probabilities are clipped at 1e-15; a class unseen in training has probability zero."""
     import numpy as np
 
     given, true = predictions.probabilities, np.zeros(len(y))
@@ -134,8 +135,8 @@ def auc(y: NDArray[Any], predictions: Predictions) -> float | None:
     """Average the area under the ROC curve of each class against the rest, None for one class.
 
     For a class with p rows among n it is the share of the p (n - p) pairs of a row of the class
-    and another in which the first has the higher score; ties count one half. A class that the
-    model does not know has one half.
+    and another in which the first has the higher score; ties count one half. A class unseen in
+    training has one half.
     """
     import numpy as np
     from scipy.stats import rankdata
@@ -177,27 +178,27 @@ def mae(y: Doubles, predictions: Predictions) -> float:
 
 
 def r_squared(y: Doubles, predictions: Predictions) -> float:
-    """0 if the numbers do not vary."""
-    whole = float(((y - y.mean()) ** 2).sum())
-    return 1 - float(((y - predictions.y_pred) ** 2).sum()) / whole if whole > 0 else 0.0
+    """0 for a constant target."""
+    total = float(((y - y.mean()) ** 2).sum())
+    return 1 - float(((y - predictions.y_pred) ** 2).sum()) / total if total > 0 else 0.0
 
 
 def log_score(y: Any, predicted: Any, std: Any) -> float:
-    r"""Average the negative log density of numbers under normal predictions; less is better.
+    r"""Mean negative log density of a numeric target under normal predictions; lower is better.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,)
-        The numbers.
+        Target.
     predicted : array-like of shape (n_rows,)
-        Their predicted means.
+        Predicted means.
     std : array-like of shape (n_rows,)
-        Their predicted standard deviations; what is below 1e-12 counts as that.
+        Predicted standard deviations, clipped below at 1e-12.
 
     Returns
     -------
     float
-        In nats, per row. It may be negative, and it changes with the unit of the numbers.
+        In nats, per row. It may be negative, and it depends on the unit of the target.
 
     Notes
     -----
@@ -214,24 +215,24 @@ def log_score(y: Any, predicted: Any, std: Any) -> float:
     import numpy as np
     from scipy.stats import norm
 
-    numbers, means, deviations = alike_columns(y, predicted, std)
-    return float(-np.mean(norm.logpdf(numbers, means, np.maximum(deviations, STD_FLOOR))))
+    values, means, deviations = check_equal_lengths(y, predicted, std)
+    return float(-np.mean(norm.logpdf(values, means, np.maximum(deviations, STD_FLOOR))))
 
 
 def interval_coverage(y: Any, low: Any, high: Any) -> float:
-    """Tell the share of numbers that lie in their intervals, ends included.
+    """Share of rows whose target lies in its prediction interval, ends included.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,)
-        The numbers.
+        Target.
     low, high : array-like of shape (n_rows,)
-        Ends of their intervals.
+        Lower and upper ends of the intervals.
 
     Returns
     -------
     float
-        Between 0 and 1; intervals of 90 % should hold 0.9 of the numbers.
+        Between 0 and 1; about 0.9 for calibrated 90 % intervals.
 
     Examples
     --------
@@ -239,20 +240,22 @@ def interval_coverage(y: Any, low: Any, high: Any) -> float:
     >>> interval_coverage([1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 3.5, 0.0], [1.0, 5.0, 4.0, 5.0])
     0.75
     """
-    numbers, lows, highs = alike_columns(y, low, high)
-    return float(((lows <= numbers) & (numbers <= highs)).mean())
+    values, lows, highs = check_equal_lengths(y, low, high)
+    return float(((lows <= values) & (values <= highs)).mean())
 
 
-def alike_columns(*columns: Any) -> tuple[Doubles, ...]:
-    """Take columns of finite numbers of one length."""
+def check_equal_lengths(*columns: Any) -> tuple[Doubles, ...]:
+    """Return finite float arrays of equal length, (n_rows,) each."""
     import numpy as np
 
     found = tuple(np.asarray(each, dtype=float) for each in columns)
     if found[0].ndim != 1 or len({each.shape for each in found}) > 1 or not found[0].size:
         shapes = ", ".join(str(each.shape) for each in found)
-        raise ValueError(f"One value per row is needed in each, got arrays of shapes {shapes}.")
+        raise ValueError(
+            f"Expected one value per row in each array, got arrays of shapes {shapes}."
+        )
     if not all(np.isfinite(each).all() for each in found):
-        raise ValueError("Numbers and predictions must be finite: leave the others out.")
+        raise ValueError("Target and predictions must be finite: drop the other rows.")
     return found
 
 
@@ -263,13 +266,12 @@ def interval_width(y: Doubles, predictions: Predictions) -> float:
 
 
 class Measure(NamedTuple):
-    """How good predictions are: what it is called, how it is computed, which way is better.
+    """A performance measure: names, function, and whether greater is better.
 
     ``name`` is the key in Python, JSON, TOML and CSV; ``needs`` is the part of the predictions
-    without which there is no value. A measure whose ``greater_is_better`` is None describes, and
-    never decides. The ``unit`` is "share", a mean over rows judged right or wrong, "nats",
-    "target", the unit of what is predicted, or "" for none. Values lie between ``lower`` and
-    ``upper`` where there are such bounds, and have so many ``decimals`` on pages.
+    that it is computed from. A measure whose ``greater_is_better`` is None is descriptive only. The
+    ``unit`` is "share", "nats", "target" (the unit of the target) or "" for none. Values lie
+    between ``lower`` and ``upper``, None for no bound, and are shown with ``decimals``.
     """
 
     name: str
@@ -286,17 +288,17 @@ class Measure(NamedTuple):
     decimals: int = 4
 
     def places(self, value: float, decimals: int = 3) -> int:
-        """Tell how many decimals to write; in the target's unit, such that four digits are seen."""
+        """Return the number of decimals; in the target's unit, for four significant digits."""
         if self.unit != "target":
             return decimals
-        return min(max(DIGITS - 1 - floor(log10(abs(value))), 0), MOST_PLACES) if value else 0
+        return min(max(DIGITS - 1 - floor(log10(abs(value))), 0), MAX_DECIMALS) if value else 0
 
     def written(self, value: float, decimals: int = 3) -> str:
-        """Write a value."""
+        """Format a value."""
         return f"{value:.{self.places(value, decimals)}f}"
 
     def with_error(self, value: float, error: float | None, decimals: int = 3) -> str:
-        """Write a value and its standard error, if there is one."""
+        """Format a value and its standard error, if there is one."""
         shown = self.written(value, decimals)
         return shown if error is None else f"{shown} ± {error:.{self.places(value, decimals)}f}"
 
@@ -306,7 +308,7 @@ MEASURES = {
     for measure in (
         Measure(
             "accuracy", "accuracy", "accuracy", "classification", accuracy,
-            "Share of the rows whose class is predicted.", upper=1.0, unit="share",
+            "Share of rows whose class is predicted correctly.", upper=1.0, unit="share",
         ),
         Measure(
             "balanced_accuracy", "balanced accuracy", "balanced", "classification",
@@ -336,7 +338,7 @@ MEASURES = {
         ),
         Measure(
             "r2", "R²", "R²", "regression", r_squared,
-            "One less the share of the target's variance that is missed.", lower=None,
+            "Coefficient of determination: share of the target's variance explained.", lower=None,
         ),
         Measure(
             "log_score", "log score", "log score", "regression",
@@ -347,23 +349,23 @@ MEASURES = {
         Measure(
             "coverage", "coverage", "covered", "regression",
             lambda y, made: interval_coverage(y, *made.intervals.T),
-            "Share of the rows whose target is in its interval of 90 %.", needs="intervals",
+            "Share of rows whose target is in its 90 % prediction interval.", needs="intervals",
             greater_is_better=None, upper=1.0, unit="share", decimals=3,
         ),
         Measure(
             "width", "width", "width", "regression", interval_width,
-            "Mean width of the intervals of 90 %.", needs="intervals", greater_is_better=None,
-            unit="target",
+            "Mean width of the 90 % prediction intervals.", needs="intervals",
+            greater_is_better=None, unit="target",
         ),
     )
 }  # fmt: skip
-"""The measures of all tasks by their names; the first of a task is its usual one."""
+"""The measures of all tasks by name; the first of a task is its default."""
 
 
 class Task(NamedTuple):
-    """A kind of prediction: its name, what is predicted, its measures, the usual one first.
+    """Classification or regression: its name, targets, and measures, the default first.
 
-    Some measures need more than predictions: ``beside``, what some methods do not give.
+    ``beside`` are the outputs that some measures need beside the predictions.
     """
 
     name: TaskName
@@ -373,16 +375,16 @@ class Task(NamedTuple):
 
     @property
     def usual(self) -> str:
-        """Name of the measure that every fit has."""
+        """Name of the default measure, which every model has."""
         return next(iter(self.measures))
 
     @property
     def deciding(self) -> list[str]:
-        """Names of the measures by which methods can be compared."""
+        """Names of the measures by which methods are compared."""
         return [name for name, each in self.measures.items() if each.greater_is_better is not None]
 
     def scores(self, y: NDArray[Any], predictions: Predictions) -> dict[str, float | None]:
-        """Score predictions by every measure; None where they lack what it needs."""
+        """Score predictions by every measure; None where ``needs`` is missing."""
         return {
             name: None
             if getattr(predictions, each.needs) is None
@@ -398,7 +400,7 @@ def _task(name: TaskName, targets: str, beside: str) -> Task:
 
 
 CLASSIFICATION = _task("classification", "classes", "probabilities")
-REGRESSION = _task("regression", "numbers", "spread")
+REGRESSION = _task("regression", "numbers", "standard deviations")
 TASKS: Mapping[str, Task] = {each.name: each for each in (CLASSIFICATION, REGRESSION)}
 DECIDING: Sequence[str] = [name for task in TASKS.values() for name in task.deciding]
-"""Names of all measures that can decide a comparison."""
+"""Names of all measures by which methods are compared."""

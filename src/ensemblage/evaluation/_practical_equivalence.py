@@ -1,4 +1,4 @@
-"""Probability that two methods are practically equivalent."""
+"""Bayesian signed-rank test with a region of practical equivalence."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ensemblage.evaluation._compare_methods import read_scores
 
 Doubles = NDArray[np.float64]
 
-# Draws from the posterior held at once.
+# Posterior draws in memory at once.
 DRAWN_AT_ONCE = 2_000
 
 
 @set_module("ensemblage.evaluation")
 class PracticalPair(NamedTuple):
-    """Two methods over several datasets, as probabilities that add up to one."""
+    """Posterior probabilities of two methods over several datasets; they add up to one."""
 
     first: str
     second: str
@@ -46,39 +46,39 @@ def practical_equivalence(
     scores : array-like of shape (n_datasets, n_methods), DataFrame or mapping
         As for :func:`compare_methods`.
     rope : float, default=0.01
-        Differences in score up to this count as none.
+        Half width of the region of practical equivalence, in units of the score.
     greater_is_better : bool, default=True
         False for errors, losses and times.
     names : sequence of str, default=None
-        Names of the methods, if ``scores`` has none; numbered if not given.
+        Names of the methods, if ``scores`` has none; numbered by default.
     prior_strength : float, default=0.5
-        Weight of the prior, in datasets; it is a dataset on which the methods are equal.
+        Weight of the prior, a pseudo-dataset on which the methods are equal, in datasets.
     n_draws : int, default=50000
-        Draws from the posterior.
+        Number of posterior draws.
     random_state : int, RandomState instance or None, default=None
-        Draws them.
+        Seed of the draws.
 
     Returns
     -------
     list of PracticalPair
-        One entry per pair of methods: their names, ``first`` and ``second``, and the probabilities
-        ``first_better``, ``equivalent`` and ``second_better`` that on datasets like these one of
-        them is better or that they are practically equivalent.
+        One entry per pair of methods: their names, ``first`` and ``second``, and the posterior
+        probabilities that on such datasets the first is better (``first_better``), the two are
+        practically equivalent (``equivalent``) or the second is better (``second_better``).
 
     See Also
     --------
-    compare_methods : Whether they differ by more than chance.
+    compare_methods : Tests of significant differences.
 
     Notes
     -----
-    A p-value cannot say that two methods are as good as each other. Here the differences
+    A p-value cannot show that two methods are equivalent. Here the differences
     :math:`z_1, \dots, z_n` and the prior's :math:`z_0 = 0` have weights :math:`w` from a Dirichlet
     distribution of parameters :math:`s, 1, \dots, 1`. Each draw of :math:`w` gives the shares
 
     .. math:: \theta = \sum_{ij} w_i w_j [z_i + z_j > 2r], \quad
         \sum_{ij} w_i w_j [|z_i + z_j| \le 2r], \quad \sum_{ij} w_i w_j [z_i + z_j < -2r],
 
-    and supports the largest; the probabilities are the shares of the draws.
+    and supports the region with the largest; the probabilities are the shares of the draws.
 
     References
     ----------
@@ -105,24 +105,26 @@ def practical_equivalence(
     seeds = check_random_state(random_state).randint(2**31, size=table.shape[1] ** 2)
     pairs = []
     for number, (i, j) in enumerate(combinations(range(table.shape[1]), 2)):
-        leads = table[:, i] - table[:, j]
+        differences = table[:, i] - table[:, j]
         rng = np.random.default_rng(seeds[number])
-        leads = np.concatenate([[0.0], leads if greater_is_better else -leads])
-        shares = region_shares(leads, rope, prior_strength, int(n_draws), rng)
+        signed = differences if greater_is_better else -differences
+        shares = region_shares(
+            np.concatenate([[0.0], signed]), rope, prior_strength, int(n_draws), rng
+        )
         pairs.append(PracticalPair(columns[i], columns[j], *largest_shares(shares)))
     return pairs
 
 
 def region_shares(
-    leads: Doubles, rope: float, prior_strength: float, n_draws: int, rng: np.random.Generator
+    differences: Doubles, rope: float, prior_strength: float, n_draws: int, rng: np.random.Generator
 ) -> Doubles:
-    """Share of the pairs of leads above, inside and below the region, (n_draws, 3).
+    """Share of the pairs of differences above, inside and below the region, (n_draws, 3).
 
-    The first of the leads is the prior's.
+    The first difference is the prior's.
     """
-    sums = leads[:, None] + leads
+    sums = differences[:, None] + differences
     above, below = (sums > 2 * rope).astype(float), (sums < -2 * rope).astype(float)
-    strengths = np.ones(len(leads))
+    strengths = np.ones(len(differences))
     strengths[0] = prior_strength
     shares = []
     for start in range(0, n_draws, DRAWN_AT_ONCE):
@@ -133,6 +135,6 @@ def region_shares(
 
 
 def largest_shares(shares: Doubles) -> list[float]:
-    """How often each column is the largest; of equals each has its part."""
+    """Share of draws in which each column is the largest; ties are split equally."""
     top: NDArray[np.bool_] = shares >= shares.max(axis=1, keepdims=True) - 1e-12
     return [float(share) for share in (top / top.sum(axis=1, keepdims=True)).mean(axis=0)]

@@ -1,4 +1,4 @@
-"""Residuals of a regression, by source, and their display."""
+"""Residuals of a regression, by source, and their plot."""
 
 from __future__ import annotations
 
@@ -13,36 +13,38 @@ from ensemblage.evaluation._measures import interval_coverage
 
 Doubles = NDArray[np.float64]
 
-# Rows of one source are put into so many bins at most, by their prediction, of so many rows each.
+# Maximum number of bins, by prediction, of the rows of one source.
 MAX_BINS = 8
+# Minimum number of rows of a bin.
 BIN_ROWS = 10
-# More ticks of many digits would run into each other.
+# More tick labels would overlap.
 MAX_TICKS = 5
-# Sources with a colour of their own; the rest has one together, and this name.
+# Colours of the largest sources.
 COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown")
+# Label of all other sources together.
 OTHERS = "others"
 LIGHT = "0.7"
 DARK = "0.35"
 
 
 class SourceResiduals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What predictions miss in the rows of one source; with a bias above zero they are too low."""
+    """Residuals (observed minus predicted) of one source."""
 
-    source: Annotated[str, Meta(description="Its name.")]
-    rows: Annotated[int, Meta(ge=1, description="How many.")]
+    source: Annotated[str, Meta(description="Name of the source.")]
+    rows: Annotated[int, Meta(ge=1, description="Number of rows.")]
     bias: Annotated[
         float,
-        Meta(description="Mean of the target less that of the predictions."),
+        Meta(description="Mean residual (observed minus predicted)."),
     ]
     rmse: Annotated[float, Meta(ge=0, description="Root mean squared error.")]
     coverage: Annotated[
         float | None,
-        Meta(description="Share of rows inside their intervals of 90 %; null without any."),
+        Meta(description="Coverage of the 90 % prediction intervals; null without intervals."),
     ] = None
 
 
 class PredictedValues(NamedTuple):
-    """Values of a numeric target, their predictions, intervals of 90 %, and the rows' sources.
+    """A numeric target, its predictions and 90 % prediction intervals, and the rows' sources.
 
     Intervals are of shape (n_rows, 2).
     """
@@ -56,17 +58,17 @@ class PredictedValues(NamedTuple):
     def of(
         cls, y: Any, predicted: Any, intervals: Any = None, sources: Any = None
     ) -> PredictedValues:
-        """Take arrays, which must have one finite value per row."""
+        """Validate arrays: one finite value per row."""
         y, predicted = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
         if predicted.shape != y.shape or y.ndim != 1:
             raise ValueError(
-                f"One prediction per row is needed, got shapes {y.shape} and {predicted.shape}."
+                f"Expected one prediction per row, got shapes {y.shape} and {predicted.shape}."
             )
         if not (np.isfinite(y).all() and np.isfinite(predicted).all()):
-            raise ValueError("Target and predictions must be finite: leave the others out.")
+            raise ValueError("Target and predictions must be finite: drop the other rows.")
         names = None if sources is None else np.asarray(sources).astype(str)
         if names is not None and names.shape != y.shape:
-            raise ValueError(f"One source per row is needed, got an array of shape {names.shape}.")
+            raise ValueError(f"Expected one source per row, got an array of shape {names.shape}.")
         ends = None if intervals is None else np.asarray(intervals, dtype=float)
         return cls(y, predicted, ends, names)
 
@@ -78,7 +80,7 @@ class PredictedValues(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """The sources, those with most rows first; none if they are not known."""
+        """The sources, the largest first; empty if they are not given."""
         if self.sources is None:
             return []
         names, counts = np.unique(self.sources, return_counts=True)
@@ -86,21 +88,23 @@ class PredictedValues(NamedTuple):
 
 
 def source_residuals(rows: PredictedValues) -> tuple[SourceResiduals, ...]:
-    """Summarise the rows of each source, those with most rows first."""
+    """Summarise the residuals of each source, the largest source first."""
     found = []
     for name in rows.names:
         part = rows.of_source(name)
-        missed = part.y - part.predicted
+        residuals = part.y - part.predicted
         covered = None if part.intervals is None else interval_coverage(part.y, *part.intervals.T)
-        rmse, bias = float(np.sqrt((missed**2).mean())), float(missed.mean())
+        rmse, bias = float(np.sqrt((residuals**2).mean())), float(residuals.mean())
         found.append(
-            SourceResiduals(source=name, rows=len(missed), bias=bias, rmse=rmse, coverage=covered)
+            SourceResiduals(
+                source=name, rows=len(residuals), bias=bias, rmse=rmse, coverage=covered
+            )
         )
     return tuple(found)
 
 
 def binned_means(rows: PredictedValues) -> tuple[Doubles, Doubles]:
-    """Average predictions and target in bins of equally many rows, ordered by prediction."""
+    """Mean predictions and targets in bins of equally many rows, ordered by prediction."""
     n_bins = int(np.clip(len(rows.y) // BIN_ROWS, 1, MAX_BINS))
     parts = np.array_split(np.argsort(rows.predicted, kind="stable"), n_bins)
     means = [(rows.predicted[part].mean(), rows.y[part].mean()) for part in parts]
@@ -110,34 +114,34 @@ def binned_means(rows: PredictedValues) -> tuple[Doubles, Doubles]:
 
 @set_module("ensemblage.evaluation")
 class ResidualDisplay:
-    """Two pictures of a regression: residuals, and calibration source by source.
+    """Residual plot and calibration plot of a regression, by source.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,)
-        The target.
+        Target.
     predicted : array-like of shape (n_rows,)
-        What was predicted for them, best by a model that has not seen the rows.
+        Predictions, preferably out of fold.
     sources : array-like of shape (n_rows,), default=None
-        Where the rows come from; the six with most rows have a colour each.
+        Source of each row; the six largest have a colour each.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes
-        The two, side by side.
+        The two axes.
     figure_ : matplotlib Figure
-        Their figure.
+        The figure.
 
     See Also
     --------
-    SourceAuditDisplay : The like for classes.
+    ensemblage.sources.SourceAuditDisplay : The equivalent for classification.
 
     Notes
     -----
-    Left: the residuals over the predictions; around zero without a shape is what a good model
-    leaves. Right: the mean target over the mean prediction, in bins of rows
-    ordered by prediction, a line per source. On the diagonal predictions are right on average; a
-    line above it is a source whose target is predicted too low.
+    Left: residuals (observed minus predicted) against predictions; those of a good model scatter
+    around zero without a pattern. Right: mean target against mean prediction, in bins of rows
+    ordered by prediction, a line per source. On the diagonal predictions are unbiased; above it
+    they are too low.
 
     Examples
     --------
@@ -158,40 +162,40 @@ class ResidualDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, sources: Any = None, axes: Any = None
     ) -> ResidualDisplay:
-        """Predict rows by a fitted regressor, and draw.
+        """Predict rows with a fitted regressor, and plot.
 
         Parameters
         ----------
         estimator : regressor
-            Fitted, best on other rows.
+            A fitted regressor, preferably fitted on other rows.
         X : array-like or dataframe of shape (n_rows, n_features)
             Rows.
         y : array-like of shape (n_rows,)
-            Their target.
+            Target.
         sources : array-like of shape (n_rows,), default=None
-            Where they come from.
+            Source of each row.
         axes : sequence of two matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+            Axes to plot on; a new figure if not given.
 
         Returns
         -------
         ResidualDisplay
-            Drawn.
+            The display, plotted.
         """
         return cls(y, estimator.predict(X), sources).plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> ResidualDisplay:
-        """Draw.
+        """Plot.
 
         Parameters
         ----------
         axes : sequence of two matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+            Axes to plot on; a new figure if not given.
 
         Returns
         -------
         ResidualDisplay
-            Itself, with ``axes_`` and ``figure_`` set.
+            The display, with ``axes_`` and ``figure_`` set.
         """
         plt = require("matplotlib.pyplot", "ResidualDisplay", extra="plot")
         rows = PredictedValues.of(self.y, self.predicted, sources=self.sources)
@@ -204,21 +208,21 @@ class ResidualDisplay:
 
 
 def draw_residuals(rows: PredictedValues, ax: Any) -> None:
-    """Draw what predictions miss, a point per row."""
+    """Plot residuals against predictions, a point per row."""
     ax.axhline(0, color=LIGHT, zorder=0)
     size = float(np.clip(3000 / len(rows.y), 4, 24))
     for name, part, colour in _parts(rows):
-        missed = part.y - part.predicted
-        ax.scatter(part.predicted, missed, s=size, color=colour, alpha=0.6, linewidths=0,
+        residuals = part.y - part.predicted
+        ax.scatter(part.predicted, residuals, s=size, color=colour, alpha=0.6, linewidths=0,
                    label=name)  # fmt: skip
-    ax.set(xlabel="predicted", ylabel="residual", title="Residuals")
+    ax.set(xlabel="predicted", ylabel="observed \N{MINUS SIGN} predicted", title="Residuals")
     ax.locator_params(axis="x", nbins=MAX_TICKS)
     if rows.names:
         ax.legend(fontsize="small", frameon=False)
 
 
 def draw_source_means(rows: PredictedValues, ax: Any) -> None:
-    """Draw mean targets over mean predictions, a line per source."""
+    """Plot mean targets against mean predictions, a line per source."""
     ends = [float(rows.predicted.min()), float(rows.predicted.max())]
     ax.plot(ends, ends, color=LIGHT, zorder=0)
     for name, part, colour in _parts(rows):
@@ -230,7 +234,7 @@ def draw_source_means(rows: PredictedValues, ax: Any) -> None:
 
 
 def _parts(rows: PredictedValues) -> list[tuple[str | None, PredictedValues, str]]:
-    """Give each of the largest sources a colour; the others have one together."""
+    """Assign a colour to each of the largest sources, and one to all others."""
     if rows.sources is None:
         return [(None, rows, DARK)]
     shown = rows.names[: len(COLOURS)]

@@ -1,4 +1,4 @@
-"""Inner K-means: rows are assigned by the vote of many views."""
+"""Inner K-means: K-means whose rows are assigned by the vote of many feature views."""
 
 from __future__ import annotations
 
@@ -64,29 +64,29 @@ from ensemblage.inner._kmeans_kernels import (
 
 Array = NDArray[Any]
 PassViews: TypeAlias = Array | Draws
-"""Voters of a pass: views that all rows share, (n_views, n_features), or how rows draw them."""
+"""Views of a pass: shared by all rows, (n_views, n_features), or drawn per row by ``Draws``."""
 
 ANNEALED_PASSES = 20
-"""Voting passes of the annealed schedule at most."""
+"""Most voting passes of the annealed schedule."""
 FINAL_VIEWS = 4
-"""Voters at the end of the annealed schedule, for each of those before."""
+"""Final views of the annealed schedule, as a multiple of ``n_views``."""
 RANDOM_STARTS = 10
-"""Starts where each is random rows or a callable's."""
+"""Initialisations for ``n_init="auto"`` with random rows or a callable ``init``."""
 START_ROWS = 100_000
-"""Rows among which distant ones are sought, drawn by the seed."""
+"""Size of the random sample of rows on which k-means++ runs."""
 ROWS_PER_CLUSTER = 100
-"""The same for each cluster, where that is more."""
+"""Rows of that sample per cluster, where that is more."""
 SMALLEST_WEIGHT = 1e-100
-"""Weights all below this, or above its inverse, are scaled."""
+"""Weights whose maximum is below this, or above its inverse, are rescaled."""
 ROW_LABEL = np.dtype([("label", np.int32), ("vote", np.float64)])
-"""What is found for each row: its cluster, and the share of the views that vote for it."""
+"""Result per row: its cluster, and the fraction of the views that vote for it."""
 ROW_STATE = np.dtype([("label", np.int32), ("bound", np.float64)])
-"""What a pass keeps of each row: its cluster, and how far centres may move before it can change."""
+"""State per row between passes: its cluster, and the centre movement its label tolerates."""
 FITTED = {
     "cluster_centers_": "float (clusters, features)",
     "cluster_weights_": "float (clusters) 0..",
     "views_": "float (*, features) 0..",
-    # rows on disk or on a cluster have theirs elsewhere
+    # not set for rows on disk or on a Dask cluster
     "labels_": "optional integer (rows) 0..<clusters",
     "votes_": "optional float (rows) 0..1.000001",
     "inertia_": "number",
@@ -97,7 +97,7 @@ FITTED = {
 
 
 def positive_weights(sample_weight: Any, X: Array) -> NDArray[np.float64]:
-    """Check row weights, in float64; only extreme ones are scaled, as inertia is."""
+    """Validate sample weights, in float64; only extreme ones are rescaled, as is the inertia."""
     weights: NDArray[np.float64] = check_sample_weight(sample_weight, X, dtype=np.float64)
     usual = SMALLEST_WEIGHT < weights.max(initial=0) < 1 / SMALLEST_WEIGHT and weights.min() >= 0
     return weights if usual else read_weights(sample_weight, X)
@@ -106,7 +106,7 @@ def positive_weights(sample_weight: Any, X: Array) -> NDArray[np.float64]:
 def start_centers(
     source: BlockSource, n_clusters: int, init: Any, X: Array | None, seed: int
 ) -> Array:
-    """First centres as ``init`` says; a callable one is given the rows, so they must be here."""
+    """Compute initial centres by ``init``; a callable needs the rows in memory."""
     n_features = source.shape[1]
     if isinstance(init, str):
         draw = distant_rows if init == "k-means++" else random_rows
@@ -114,8 +114,8 @@ def start_centers(
     elif callable(init):
         if X is None:
             raise ValueError(
-                f"init={init!r} needs rows in memory: take 'k-means++', 'random' or an "
-                "array of centres for rows on disk or on a cluster."
+                f"init={init!r} needs rows in memory: for rows on disk or on a Dask cluster, use "
+                "'k-means++', 'random' or an array of centres."
             )
         centers = init(X, n_clusters, random_state=np.random.RandomState(seed))
     else:
@@ -130,10 +130,10 @@ def start_centers(
 
 
 def random_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) -> Array:
-    """Draw distinct rows, in proportion to their weights."""
+    """Draw rows without replacement, with probability proportional to their weights."""
     weights = source.weights
     if np.count_nonzero(weights) < n_clusters:
-        weights = np.ones(len(weights))  # zero weights would leave too few rows to start from
+        weights = np.ones(len(weights))  # too few rows with a positive weight
     share = weights / weights.sum()
     chosen = rng.choice(len(weights), size=n_clusters, replace=False, p=share)
     found = np.concatenate(list(source.map(_pick, np.sort(chosen))))
@@ -141,13 +141,13 @@ def random_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) 
 
 
 def distant_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) -> Array:
-    r"""Draw rows far apart, by greedy k-means++.
+    r"""Choose initial centres by greedy k-means++.
 
-    Each next centre is the best of :math:`2 + \lfloor \log K \rfloor` rows drawn in proportion
-    to weight times squared distance to the nearest centre so far, where the best lowers the
-    weighted sum of these distances most. A draw picks the block by the blocks' sums and the
-    row inside each block by the same uniform number, so one pass serves all draws. Of many rows,
-    some are drawn first: two passes over all of them for each centre took a third of a fit.
+    Each centre is the best of :math:`2 + \lfloor \log K \rfloor` rows drawn with probability
+    proportional to weight times squared distance to the nearest centre so far; the best reduces
+    the weighted sum of these distances most. Each block proposes one row per draw, and the blocks'
+    sums choose among these, so one pass serves all draws. With many rows, a random sample is
+    drawn first: two passes over all rows for each centre took a third of a fit.
     """
     n_trials = 2 + int(np.log(n_clusters))
     n_rows, weights = max(START_ROWS, ROWS_PER_CLUSTER * n_clusters), source.weights
@@ -170,7 +170,7 @@ def distant_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator)
 def _draw(
     source: BlockSource, kernel: Any, rng: np.random.Generator, n_draws: int, *state: Any
 ) -> Array:
-    """Draw rows: the kernel gives one per block and draw, and the block's weight."""
+    """Draw rows: the kernel returns one row per block and draw, and the block's total weight."""
     inside, between = rng.random(n_draws), rng.random(n_draws)
     run = source.map_with_state if state else source.map
     found = list(run(kernel, inside, *state))
@@ -181,7 +181,7 @@ def _draw(
 
 
 def _pick(block: Block, indices: Array) -> Array:
-    """Rows by their numbers, which rise."""
+    """Rows of the block by their sorted global indices."""
     first, last = np.searchsorted(indices, [block.start, block.start + len(block.rows)])
     return np.asarray(block.rows[indices[first:last] - block.start])
 
@@ -209,14 +209,14 @@ def _candidate_costs(block: Block, candidates: Array) -> tuple[Array]:
 
 
 def _weighted_rows(rows: Array, weights: Array, inside: Array) -> tuple[float, Array]:
-    """Rows drawn in proportion to their weights, and the sum of the weights."""
+    """Sum of the weights, and rows drawn with probability proportional to them."""
     cumulated = np.cumsum(weights)
     places = np.searchsorted(cumulated, inside * cumulated[-1], side="right")
     return float(cumulated[-1]), rows[np.minimum(places, len(rows) - 1)]
 
 
 class PassStatistics(NamedTuple):
-    """What a pass adds up over the rows."""
+    """Sums over the rows in one pass."""
 
     sums: ClusterSums  # weighted sums of each cluster's rows
     n_changed: int  # rows that changed cluster
@@ -224,18 +224,18 @@ class PassStatistics(NamedTuple):
 
 
 class Run(NamedTuple):
-    """The outcome of one start."""
+    """Result of one initialisation."""
 
     centers: Array
-    n_iter: int  # passes made
-    n_evaluated: int  # rows evaluated in all passes together
-    converged: bool  # whether the last loop came to rest, rather than to its limit
+    n_iter: int  # number of passes
+    n_evaluated: int  # rows evaluated, summed over passes
+    converged: bool  # whether the last loop converged before max_iter
 
 
 def assign_pass(
     block: Block, centers: Array, views: PassViews, fresh: bool
 ) -> tuple[Array, PassStatistics]:
-    """Assign every row of a block by vote; ties stay where they are. A fresh run has no state."""
+    """Assign every row of a block by vote; on ties it keeps its label, unless ``fresh``."""
     before = _state(block, fresh)
     vote = instance_votes if isinstance(views, Draws) else view_votes
     labels, _ = vote(block.rows, centers, views, before["label"])  # type: ignore[arg-type]
@@ -245,10 +245,10 @@ def assign_pass(
 def bounded_pass(
     block: Block, centers: Array, views: Array, fresh: bool, drift: Array
 ) -> tuple[Array, PassStatistics]:
-    """Assign as :func:`assign_pass`, skipping rows that cannot change.
+    """Assign as :func:`assign_pass`, skipping rows whose label cannot change.
 
-    The views are the same in every pass of a run; ``drift`` is what the last move of the centres
-    costs the bounds, by cluster.
+    The views must be the same in every pass of a run; ``drift`` is the decrease of the bounds by
+    the last update of the centres, by cluster.
     """
     before = _state(block, fresh)
     bounds = before["bound"] - drift[before["label"]]
@@ -275,16 +275,16 @@ def _finish(
 
 
 def add_statistics(one: PassStatistics, other: PassStatistics) -> PassStatistics:
-    """Add those of two blocks."""
+    """Add the statistics of two blocks."""
     sums = add_cluster_sums(one.sums, other.sums)
     evaluated = one.n_evaluated + other.n_evaluated
     return PassStatistics(sums, one.n_changed + other.n_changed, evaluated)
 
 
 def farthest_rows(block: Block, centers: Array, n_rows: int) -> tuple[Array, Array, Array, Array]:
-    """Find at most ``n_rows`` rows of positive weight farthest from the centres of their labels.
+    """Find at most ``n_rows`` rows of positive weight farthest from their own centres.
 
-    Gives their distances, the rows, their labels and weights, the farthest first.
+    Returns distances, rows, labels and weights, the farthest first.
     """
     labels = _state(block, fresh=False)["label"]
     distances = own_distances(block.rows, centers, labels)
@@ -294,14 +294,14 @@ def farthest_rows(block: Block, centers: Array, n_rows: int) -> tuple[Array, Arr
 
 
 def _next_centers(source: BlockSource, centers: Array, statistics: PassStatistics) -> Array:
-    """Means of the clusters; an empty one moves to the row farthest from its own centre.
+    """Means of the clusters; an empty cluster is moved to the row farthest from its own centre.
 
-    Only rows whose cluster has other rows as well are taken.
+    Only rows whose cluster has further rows qualify.
     """
     sums = ClusterSums(*(field.copy() for field in statistics.sums))
     empty = np.flatnonzero(sums.totals <= 0)
     if len(empty):
-        # one row of each other cluster may be its only one, which is not taken
+        # up to one row per other cluster may be its only one and does not qualify
         n_rows = len(empty) + len(centers)
         parts = zip(*source.map(farthest_rows, centers, n_rows), strict=True)
         distances, rows, labels, weights = (np.concatenate(part) for part in parts)
@@ -318,11 +318,11 @@ def _next_centers(source: BlockSource, centers: Array, statistics: PassStatistic
 def passes(
     source: BlockSource, centers: Array, views_of: Callable[[int], PassViews], prune: bool
 ) -> Iterator[tuple[Array, float, int, int]]:
-    """Assign and update, without end (Algorithm 6, lines 4 to 14).
+    """Iterate assignment and update indefinitely (Algorithm 6, lines 4 to 14).
 
-    ``views_of`` gives the voters of a pass by its number; ``prune`` skips rows that cannot change:
-    exact, with the same shared views in each pass. Each pass gives the centres, the sum of their
-    squared moves, and the number of rows that changed cluster and whose distances were computed.
+    ``views_of`` maps the index of a pass to its views; ``prune`` skips rows whose label cannot
+    change, which is exact if all passes share the same views. Each pass yields the centres, the
+    sum of their squared shifts, and the numbers of rows that changed cluster and were evaluated.
     """
     drift = np.zeros(len(centers))
     for index in count():
@@ -340,7 +340,7 @@ def passes(
         yield centers, shift, statistics.n_changed, statistics.n_evaluated
 
 
-def run_until_rest(
+def run_until_converged(
     source: BlockSource,
     centers: Array,
     views_of: Callable[[int], PassViews],
@@ -349,19 +349,19 @@ def run_until_rest(
     tol: float,
     step: Callable[[], bool],
 ) -> Run:
-    """Pass after pass until no row changes, the centres rest, or the limit (Algorithm 6, line 15).
+    """Iterate passes to convergence or ``max_iter`` (Algorithm 6, line 15).
 
-    The centres rest when the sum of their squared moves is at most ``tol``. ``step`` is called
-    after each pass, and true to stop.
+    Converged: no row changes cluster, or the sum of the squared shifts of the centres is at most
+    ``tol``. ``step`` is called after each pass, and returns True to stop.
     """
     total = 0
     for index, done in enumerate(passes(source, centers, views_of, prune), start=1):
         centers, shift, n_changed, n_evaluated = done
         total += n_evaluated
-        rests = n_changed == 0 or shift <= tol
-        if step() or rests or index == max_iter:
-            return Run(centers, index, total, rests)
-    raise AssertionError("passes never end by themselves")
+        converged = n_changed == 0 or shift <= tol
+        if step() or converged or index == max_iter:
+            return Run(centers, index, total, converged)
+    raise AssertionError("passes is an infinite iterator")
 
 
 def anneal(
@@ -372,28 +372,28 @@ def anneal(
     n_passes: int,
     step: Callable[[], bool],
 ) -> Run:
-    """Move the centres by voting passes; give their mean over the later half of these.
+    """Update the centres by voting passes, and average them over the later half of the passes.
 
-    A pass that changes no row is the last.
+    Stops after a pass that changes no row.
     """
-    trail: list[Array] = []
+    history: list[Array] = []
     total = 0
     for moved, _, n_changed, n_evaluated in islice(
         passes(source, centers, views_of, prune), n_passes
     ):
         total += n_evaluated
-        trail.append(moved)
+        history.append(moved)
         if step() or n_changed == 0:
             break
-    last = trail[len(trail) // 2 :] or [centers]
+    last = history[len(history) // 2 :] or [centers]
     mean = np.mean(last, axis=0, dtype=np.float64).astype(centers.dtype)
-    return Run(mean, len(trail), total, False)
+    return Run(mean, len(history), total, False)
 
 
 def draw_pass_views(
     n_features: int, draws: Draws, resample: str, max_iter: int, n_final: int
 ) -> tuple[Callable[[int], PassViews], Array]:
-    """Give the views of each pass by its number, and those that judge rows at the end."""
+    """Return a function from pass index to views, and the final views."""
     *seeds, last = draw_seeds(draws.seed, max_iter + 1)
     final = draw_feature_views(n_features, draws._replace(n_views=n_final, seed=last))
     if resample == "fit":
@@ -419,11 +419,11 @@ def _squares(block: Block, mean: Array) -> tuple[Array]:
     return (block.weights @ np.square(block.rows - mean),)
 
 
-def step_towards(centers: Array, weights: Array, sums: ClusterSums) -> tuple[Array, Array]:
-    r"""Move centres towards the means of a batch, by the batch's share of all weight so far.
+def update_by_batch(centers: Array, weights: Array, sums: ClusterSums) -> tuple[Array, Array]:
+    r"""Update centres by the means of a batch, as in mini-batch K-means.
 
     :math:`\mu_k \leftarrow \mu_k + \frac{w_k}{N_k} (\bar x_k - \mu_k)` with the batch's weight
-    :math:`w_k` and mean in cluster k, and :math:`N_k` the weight so far, the batch's included.
+    :math:`w_k` and mean in cluster k, and :math:`N_k` the total weight so far, including the batch.
     """
     total = weights + sums.totals
     share = sums.totals / np.where(total > 0, total, 1.0)
@@ -435,9 +435,9 @@ def step_towards(centers: Array, weights: Array, sums: ClusterSums) -> tuple[Arr
 def label_rows(
     block: Block, centers: Array, deciding: Array, views: Array
 ) -> tuple[Array, tuple[float, Array, Array]]:
-    """Label rows by the deciding views, ties to the lowest index; count all views that agree.
+    """Label rows by the deciding views, ties to the lowest index; count the views that agree.
 
-    Gives values of dtype ``ROW_LABEL``, and what :func:`cluster_totals` does.
+    Returns an array of dtype ``ROW_LABEL``, and the result of :func:`cluster_totals`.
     """
     labels, counts = view_votes(block.rows, centers, deciding)
     if deciding is not views:
@@ -448,7 +448,7 @@ def label_rows(
 
 
 def cluster_totals(block: Block, centers: Array, deciding: Array) -> tuple[float, Array, Array]:
-    """Give the inertia, and number and weight of each cluster's rows, by the deciding views."""
+    """Inertia, and number and weight of each cluster's rows, by the deciding views."""
     labels, _ = view_votes(block.rows, centers, deciding)
     return _totals(block, centers, labels)
 
@@ -460,7 +460,7 @@ def _totals(block: Block, centers: Array, labels: Array) -> tuple[float, Array, 
 
 
 def labelled_blocks(model: Any, source: BlockSource) -> Iterator[tuple[Array, ClusterSums]]:
-    """Label the rows of a fitted model's source block by block, and add up each cluster's rows."""
+    """Yield labels and cluster sums of each block of rows, by a fitted model."""
     deciding = model._deciding(model.views_)  # noqa: SLF001
     yield from source.map(_label_and_add, model.cluster_centers_, deciding, model.views_)
 
@@ -483,79 +483,81 @@ class InnerKMeans(
 ):
     r"""K-means whose assignments are votes of random feature views (Algorithm 6).
 
-    In each pass, many views of the features, each with its own weights, name the nearest
-    centre of a row; the row goes where most of them point. The result is one clustering
-    with one prototype per cluster, as in K-means, not a set of clusterings.
+    In each pass, each view, a random weighting of the features, votes for its nearest centre; a row
+    is assigned to the centre with the most votes. The result is one clustering with one prototype
+    per cluster, as in K-means, not an ensemble of clusterings.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters, K.
     n_views : int, default=50
-        Voters per row, the paper's ensemble size E.
+        Number of views that vote on a row, the paper's ensemble size E.
     view_size : float or int, default=0.5
-        Features that each view draws: a share of them, the paper's sample size S, or their
-        number.
+        Features drawn by each view: a fraction (float), the paper's sample size S, or a number
+        (int).
     replace : bool, default=True
-        Draw features with replacement; one that is drawn twice weighs two.
+        Whether features are drawn with replacement; a feature drawn twice has weight two.
     resample : {"iteration", "fit", "instance"}, default="iteration"
-        When views are drawn anew: in each pass, once per start, or for each row in each pass
-        as in the paper's pseudocode. Only ``"fit"`` lets ``schedule="paper"`` converge.
+        When views are drawn: in each pass, once per initialisation, or for each row in each pass
+        as in the paper's pseudocode. ``schedule="paper"`` converges only with ``"fit"``.
     schedule : {"anneal", "paper"}, default="anneal"
-        ``"paper"`` is Algorithm 6. ``"anneal"`` makes up to 20 voting passes, fewer if one
-        of them changes no row, averages the centres over their later half, and brings them to
-        rest as ``assign`` says.
+        ``"paper"`` is Algorithm 6. ``"anneal"`` runs up to 20 voting passes, fewer if one
+        changes no row, averages the centres over the later half of them, and then iterates to
+        convergence with the assignments of ``assign``.
     assign : {"auto", "nearest", "vote"}, default="auto"
-        How rows are labelled at the end and in ``predict``: by the nearest prototype, or by the
-        vote of ``views_``. The annealed schedule ends with plain K-means under ``"nearest"``;
-        under ``"vote"``, ``4 * n_views`` views, the same in every pass, vote to the end, which
-        resists noisy features and may spoil clear clusters. ``"auto"`` is ``"nearest"`` for the
-        annealed schedule, and ``"vote"`` for the paper's.
+        How rows are labelled at the end of ``fit`` and in ``predict``: by the nearest prototype,
+        or by the vote of ``views_``. The annealed schedule ends with standard K-means under
+        ``"nearest"``, and with ``4 * n_views`` fixed views under ``"vote"``, which is more robust
+        to noisy features but may degrade well-separated clusters. ``"auto"`` is ``"nearest"`` for
+        the annealed schedule and ``"vote"`` for the paper's.
     init : {"k-means++", "random"}, callable or array-like, default="k-means++"
-        Where to start: rows far apart (sought among 100,000, or 100 for each cluster), random rows,
-        ``init(X, n_clusters, random_state)``, or centres of shape (n_clusters, n_features).
+        Initial centres: greedy k-means++ (on a sample of 100,000 rows, or 100 per cluster if that
+        is more), random rows, ``init(X, n_clusters, random_state)``, or an array of shape
+        (n_clusters, n_features).
     n_init : int or "auto", default="auto"
-        Number of starts, of which the one with the lowest inertia is kept. ``"auto"`` is 10
-        for random rows or a callable, else 1.
+        Number of initialisations; the one with the lowest inertia is kept. ``"auto"`` is 10 for
+        ``init="random"`` or a callable, else 1.
     max_iter : int, default=300
-        Most passes of one start. The annealed schedule spends at most half of them on new views.
+        Most passes per initialisation. The annealed schedule uses at most half of them for voting
+        with new views.
     tol : float, default=1e-4
-        The centres rest when the sum of their squared moves is at most ``tol`` times the mean
-        variance of the features.
+        Tolerance for convergence: the sum of the squared shifts of the centres is at most ``tol``
+        times the mean variance of the features.
     random_state : int, RandomState instance or None, default=None
-        Determines the starts and the views.
+        Determines initialisations and views.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The prototypes.
     cluster_weights_ : ndarray of shape (n_clusters,)
-        Weight of the rows of each cluster; of all batches together in a stream.
+        Total weight of the rows of each cluster; over all batches with ``partial_fit``.
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, as ``predict`` gives it.
+        Cluster of each row, as returned by ``predict``.
     votes_ : ndarray of shape (n_samples,)
-        Share of the views ``views_`` that vote for the row's cluster.
-    views_ : ndarray of shape (n_voters, n_features)
-        How often each view drew each feature: the ``4 * n_views`` views that end the annealed
-        schedule, or the ``n_views`` of the last pass if ``schedule="paper"``; a last draw for
-        all rows if ``resample="instance"``.
+        Fraction of the views ``views_`` that vote for the row's cluster.
+    views_ : ndarray of shape (n_final_views, n_features)
+        How often each view drew each feature: the ``4 * n_views`` final views of the annealed
+        schedule, or the ``n_views`` of the last pass if ``schedule="paper"``; with
+        ``resample="instance"``, one further draw shared by all rows.
     inertia_ : float
-        Weighted sum of squared distances of the rows to their prototypes, over all features.
-        It is what K-means minimises; the votes do not minimise it.
+        Weighted sum of squared distances of the rows to their prototypes, over all features:
+        the objective of K-means, which voting does not minimise.
     n_iter_ : int
-        Passes made by the start that was kept.
+        Number of passes of the best initialisation.
     n_evaluations_ : int
-        Rows whose distances were computed in these passes. Fewer than ``n_iter_`` times the
-        number of rows where bounds showed that a row could not change.
+        Number of rows whose distances were computed in these passes. Less than ``n_iter_`` times
+        the number of rows where bounds exclude a change of label.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features seen in ``fit``, if they were strings.
+        Names of the features seen in ``fit``, if all of them are strings.
 
     See Also
     --------
-    sklearn.cluster.KMeans : One view of all features; here ``n_views=1``, ``view_size=1.0``,
-        ``replace=False`` and ``schedule="paper"``.
+    sklearn.cluster.KMeans : The special case ``n_views=1``, ``view_size=1.0``, ``replace=False``
+        and ``schedule="paper"``.
 
     Notes
     -----
@@ -564,13 +566,13 @@ class InnerKMeans(
 
     .. math:: \arg\min_k D_e(x, k), \qquad D_e(x, k) = \sum_j w_{ej} (x_j - \mu_{kj})^2 .
 
-    The centre with the most votes has the row. On equal votes the row stays where it is; in a
-    first pass and in ``predict``, the lowest index wins. No objective falls from pass to pass,
-    so ``max_iter`` bounds them. A cluster that loses its last row moves to the row farthest
-    from its own centre.
+    A row is assigned to the centre with the most votes. On ties it keeps its label; in the first
+    pass and in ``predict``, the lowest index wins. No objective decreases monotonically, so
+    ``max_iter`` limits the passes. An empty cluster is moved to the row farthest from its own
+    centre.
 
-    With ``resample="fit"``, a row is skipped while the centres have moved too little for half
-    of its views to change their vote; the labels are the same as without skipping.
+    With ``resample="fit"``, a row is skipped while the centres have moved too little for half of
+    its views to change their vote; the labels are the same as without skipping.
 
     References
     ----------
@@ -637,18 +639,18 @@ class InnerKMeans(
     @guarded_fit
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> InnerKMeans:
-        """Find the clusters.
+        """Compute the clustering.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), path, Dask collection or BlockSource
-            The rows, float32 or float64. A ``.npy`` or Parquet file, or rows on a cluster, are
-            read where they are; ``labels_`` and ``votes_`` are then not set
-            (:func:`ensemblage.blocks.open_blocks` says where to write them).
+            The data, float32 or float64. A ``.npy`` or Parquet file, or a Dask collection, is
+            processed block by block without loading it; ``labels_`` and ``votes_`` are then not
+            set (to write them to a file, see :func:`ensemblage.blocks.open_blocks`).
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts for the centres; ones if not given.
+            Sample weights; by default all rows have weight one.
 
         Returns
         -------
@@ -668,12 +670,12 @@ class InnerKMeans(
             return self._fit_blocks(rows)
 
     def _fit_blocks(self, source: BlockSource, X: Array | None = None) -> InnerKMeans:
-        """Fit on any source of rows; ``X`` is needed only by a callable ``init``."""
+        """Fit on a block source; ``X`` is needed only by a callable ``init``."""
         n_rows, n_features = source.shape
         if self.n_clusters > n_rows:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the n_samples={n_rows} given. "
-                "Ask for fewer clusters, or give more rows."
+                "Use fewer clusters or more rows."
             )
         n_draws = check_view_size(n_features, self.view_size, self.replace)
         tol = self.tol * mean_variance(source)
@@ -695,7 +697,7 @@ class InnerKMeans(
                     inertia = source.reduce(cluster_totals, run.centers, deciding)[0]
                 if best is None or inertia < lowest:
                     best, lowest = (run, views), inertia
-        assert best is not None  # noqa: S101  there is at least one start
+        assert best is not None  # noqa: S101  n_init is at least 1
         self._store(source, *best)
         return self
 
@@ -707,7 +709,7 @@ class InnerKMeans(
         tol: float,
         step: Callable[[], bool],
     ) -> tuple[Run, Array]:
-        """Run one start; give also the views that judge rows at the end."""
+        """Run one initialisation; return also the final views."""
         annealed, prune = self.schedule == "anneal", self.resample == "fit"
         n_final = FINAL_VIEWS * self.n_views if annealed else self.n_views
         views: Any
@@ -715,35 +717,37 @@ class InnerKMeans(
             centers.shape[1], draws, self.resample, self.max_iter, n_final
         )
         if not annealed:
-            # centres under ever new views do not rest; Algorithm 6 asks for unchanged labels
+            # centres under new views keep moving; Algorithm 6 stops at unchanged labels
             limit = tol if prune else -1.0
-            run = run_until_rest(source, centers, views_of, prune, self.max_iter, limit, step)
+            run = run_until_converged(source, centers, views_of, prune, self.max_iter, limit, step)
             if self.resample == "iteration":
                 views = views_of(run.n_iter - 1)
             return run, views
         n_votes = min(ANNEALED_PASSES, self.max_iter // 2)
         voted = anneal(source, centers, views_of, prune, n_votes, step)
         deciding, n_left = self._deciding(views), self.max_iter - voted.n_iter
-        run = run_until_rest(source, voted.centers, lambda _: deciding, True, n_left, tol, step)
+        run = run_until_converged(
+            source, voted.centers, lambda _: deciding, True, n_left, tol, step
+        )
         n_iter, n_evaluated = run.n_iter + voted.n_iter, run.n_evaluated + voted.n_evaluated
         return run._replace(n_iter=n_iter, n_evaluated=n_evaluated), views
 
     @guarded_fit
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> InnerKMeans:
-        """Go on with one more batch of rows, where a stream of these is all there is.
+        """Update the clusters with a batch of rows (online learning).
 
-        The first batch is fitted as ``fit`` does; each further one is a single voting pass, whose
-        means move the centres by the batch's share of all weight so far. That is an approximation:
-        no row is seen twice, so it ends near where ``fit`` on all rows would, not there.
+        The first call is the same as ``fit``. Each further call makes one voting pass over the
+        batch and updates the centres as in mini-batch K-means. The result approximates ``fit`` on
+        all rows, as each row is used once.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The batch; the first needs at least ``n_clusters`` rows.
+            The batch; the first one needs at least ``n_clusters`` rows.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts for the centres; ones if not given.
+            Sample weights; by default all rows have weight one.
 
         Returns
         -------
@@ -755,8 +759,8 @@ class InnerKMeans(
             return fitted
         if len(self.cluster_centers_) != self.n_clusters:
             raise ValueError(
-                f"n_clusters={self.n_clusters}, but the stream began with "
-                f"{len(self.cluster_centers_)} clusters: call fit to start anew."
+                f"n_clusters={self.n_clusters}, but partial_fit began with "
+                f"{len(self.cluster_centers_)} clusters: call fit to start again."
             )
         source, centers = self._new_source(X, sample_weight)
         views: PassViews = self.views_
@@ -769,29 +773,29 @@ class InnerKMeans(
                 views = draw_feature_views(n_features, views)
         call = assign_pass, centers, views, True
         found = source.begin().reduce_with_state(*call, combine=add_statistics)
-        moved, weights = step_towards(centers, self.cluster_weights_, found.sums)
+        moved, weights = update_by_batch(centers, self.cluster_weights_, found.sums)
         evaluated = self.n_evaluations_ + found.n_evaluated
         run = Run(moved, self.n_iter_ + 1, evaluated, converged=True)
         self._store(source, run, self.views_, weights)
         return self
 
     def _deciding(self, views: Array) -> Array:
-        """Give the views that decide on labels at the end and in ``predict``."""
+        """Return the views that determine the labels at the end of ``fit`` and in ``predict``."""
         usual = "vote" if self.schedule == "paper" else "nearest"
-        # one view of everything is plain K-means
+        # one view of all features is standard K-means
         by_vote = (usual if self.assign == "auto" else self.assign) == "vote"
         return views if by_vote else np.ones((1, views.shape[1]))
 
     def _store(
         self, source: BlockSource, run: Run, views: Array, weights: Array | None = None
     ) -> None:
-        """Label all rows and set the fitted attributes; a stream has weights of its own."""
+        """Label all rows and set the fitted attributes; ``partial_fit`` passes the weights."""
         values, (inertia, counts, own_weights) = source.collect(
             label_rows, run.centers, self._deciding(views), views
         )
         for name, field in (("labels_", "label"), ("votes_", "vote")):
-            self.__dict__.pop(name, None)  # that of an earlier fit
-            if values is not None:  # else the source keeps them
+            self.__dict__.pop(name, None)  # from an earlier fit
+            if values is not None:  # else the source stores them
                 setattr(self, name, values[field].copy())
         self.inertia_ = inertia
         self.cluster_centers_ = run.centers
@@ -804,15 +808,15 @@ class InnerKMeans(
         if weights is None and n_found < self.n_clusters:
             warn_user(
                 f"Only {n_found} of n_clusters={self.n_clusters} clusters have rows; X may have "
-                "too few distinct rows. Ask for fewer clusters.",
+                "too few distinct rows. Use fewer clusters.",
                 ConvergenceWarning,
             )
         elif not run.converged:
-            advice = "Raise max_iter or tol."
+            advice = "Increase max_iter or tol."
             if self.schedule == "paper" and self.resample != "fit":
                 advice = (
-                    f"With resample={self.resample!r} every pass has new views, so they seldom "
-                    "rest. Use schedule='anneal' or resample='fit' to converge."
+                    f"With resample={self.resample!r} every pass has new views, so convergence is "
+                    "rare. Use schedule='anneal' or resample='fit'."
                 )
             warn_user(
                 f"Rows still change cluster after max_iter={self.max_iter} passes. {advice}",
@@ -821,17 +825,18 @@ class InnerKMeans(
 
     @lazy_on_dask
     def predict(self, X: Any) -> Array:
-        """Give the cluster of each row.
+        """Predict the cluster of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or Dask collection
-            New rows.
+            New data.
 
         Returns
         -------
         ndarray or Dask array of shape (n_samples,)
-            By the nearest prototype, or by the vote of ``views_``, as ``assign`` says.
+            Cluster of the nearest prototype, or by the vote of ``views_``, according to
+            ``assign``.
         """
         check_is_fitted(self)
         source, centers = self._new_source(X)
@@ -841,12 +846,12 @@ class InnerKMeans(
 
     @lazy_on_dask
     def transform(self, X: Any) -> Array:
-        """Give the Euclidean distance of each row to each prototype, over all features.
+        """Compute the Euclidean distance of each row to each prototype, over all features.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or Dask collection
-            New rows.
+            New data.
 
         Returns
         -------
@@ -858,28 +863,28 @@ class InnerKMeans(
         return np.asarray(euclidean_distances(rows, self.cluster_centers_))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Give minus the inertia of new rows, so that more is better.
+        """Return the negative inertia of new rows; higher is better.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            New rows.
+            New data.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts.
+            Sample weights.
 
         Returns
         -------
         float
-            Minus the weighted sum of squared distances to the own prototype.
+            Negative weighted sum of squared distances to each row's prototype.
         """
         check_is_fitted(self)
         source, centers = self._new_source(X, sample_weight)
         return -source.reduce(cluster_totals, centers, self._deciding(self.views_))[0]
 
     def _new_source(self, X: Any, sample_weight: Any = None) -> tuple[MemoryBlocks, Array]:
-        """Read new rows, and give the centres in their precision."""
+        """Validate new rows; return them, and the centres in their dtype."""
         X = self._validated(X, reset=False)
         source = MemoryBlocks(X, positive_weights(sample_weight, X))
         return source, self.cluster_centers_.astype(X.dtype, copy=False)
@@ -893,7 +898,7 @@ class InnerKMeans(
         return rows
 
     def _check_range(self, largest: float, rows: Array | BlockSource) -> None:
-        """Refuse values whose squares overflow when they are added up over all rows."""
+        """Raise if squared values would overflow when summed over all rows."""
         # a view's distance adds at most draws * (2 * largest)^2, and inertia adds the rows
         heaviest, size = max(1.0, float(self.view_size)), rows.shape[0] * rows.shape[1]
         limit = np.sqrt(np.finfo(rows.dtype).max / (4.0 * max(size, 1) * heaviest))
@@ -904,11 +909,11 @@ class InnerKMeans(
             )
 
     def _check_fitted(self) -> None:
-        """Refuse prototypes and views that no fit makes, before compiled code reads them."""
+        """Validate prototypes and views before compiled code reads them."""
         sizes = {"clusters": self.n_clusters, "features": self.n_features_in_}
         expect_fitted(self, FITTED, **sizes)
-        expect(len(self.views_) > 0, "there are no views")
-        expect(self._n_features_out == self.n_clusters, "_n_features_out is another number")
+        expect(len(self.views_) > 0, "views_ is empty")
+        expect(self._n_features_out == self.n_clusters, "_n_features_out differs from n_clusters")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""Compiled parts of Inner K-means: votes of views and instances, distances, sums."""
+"""Compiled kernels of Inner K-means: votes, distances, sums."""
 
 from __future__ import annotations
 
@@ -16,36 +16,38 @@ Doubles = NDArray[np.float64]
 SPLITTER = 2.0**27 + 1
 """Splits a float64 into halves whose products are exact (Veltkamp)."""
 MAX_PARTS = 64
-"""The exponents of all finite numbers have room for fewer numbers that do not overlap."""
+"""Upper bound on the non-overlapping terms of an expansion of float64 values."""
 CHUNK_ELEMENTS = 65536
-"""Elements of a chunk's distances and squares, so that they stay in the second-level cache."""
+"""Elements of a chunk's distances and squares, so that they fit in the L2 cache."""
 LANES = 16
-"""Rows that the widest vectors hold; a chunk is a multiple of them."""
+"""Rows per SIMD vector; the rows of a chunk are a multiple of it."""
 MIN_CHUNK_ROWS = 64
-"""Shorter loops spend their time on starting."""
+"""Fewest rows of a chunk; shorter loops are dominated by overhead."""
 MAX_CHUNK_ROWS = 1024
-"""Rows of a chunk at most."""
+"""Most rows of a chunk."""
 MIN_MARGIN = 1e-11
-"""Relative margin of bounds for the rounding of many small moves."""
+"""Relative margin of bounds for the rounding of many small shifts."""
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-"""Increment of SplitMix64's states."""
-FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-"""Its multipliers."""
+"""Increment of the state of SplitMix64."""
+FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
+"""First multiplier of SplitMix64."""
+SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
+"""Second multiplier of SplitMix64."""
 S11, S27, S30, S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
-"""Its shifts."""
+"""Shifts of SplitMix64, in bits."""
 
 
 class ClusterSums(NamedTuple):
-    """Weighted sums of each cluster's rows, each as two numbers that add up to it."""
+    """Weighted sums of each cluster's rows, in double-double arithmetic."""
 
     sums: Array  # (n_clusters, n_features), rounded
-    sums_lost: Array  # what the rounding lost
+    sums_lost: Array  # rounding error
     totals: Array  # (n_clusters,): weights, rounded
     totals_lost: Array
 
 
 def cluster_sums(rows: Array, weights: Array, labels: Array, n_clusters: int) -> ClusterSums:
-    """Add up each cluster's rows and weights to twice the digits of float64."""
+    """Sum each cluster's rows and weights in double-double arithmetic."""
     shape = (n_clusters, rows.shape[1] + 1)
     sums, lost = np.zeros(shape), np.zeros(shape)
     _add_rows(rows, weights, labels, sums, lost)
@@ -60,18 +62,18 @@ def add_cluster_sums(one: ClusterSums, other: ClusterSums) -> ClusterSums:
 
 
 def cluster_means(found: ClusterSums) -> Array:
-    """Mean of each cluster with a positive total, rounded once; others are zeros."""
+    """Mean of each cluster with a positive total weight, rounded once; zeros for the others."""
     totals = np.where(found.totals > 0, found.totals, 1.0)[:, None]
     totals_lost = np.where(found.totals > 0, found.totals_lost, 0.0)[:, None]
     mean = np.where(found.totals[:, None] > 0, found.sums, 0.0) / totals
-    # what mean * totals misses of the sum
+    # remainder of the sum after mean * totals
     product, lost = two_product.python(mean, totals)
     rest = (found.sums - product) - lost + found.sums_lost - mean * totals_lost
     return np.asarray(np.where(found.totals[:, None] > 0, mean + rest / totals, 0.0))
 
 
 def move_row(found: ClusterSums, row: Array, weight: float, label: int, target: int) -> None:
-    """Take a row out of the sums of its cluster, in place, and make it all of an empty one."""
+    """Move a row from the sums of its cluster to those of an empty one, in place."""
     alone = cluster_sums(row[None], np.array([weight]), np.array([target]), len(found.sums))
     for whole, lost, part, part_lost in ((*found[:2], *alone[:2]), (*found[2:], *alone[2:])):
         left = _add(whole[label], lost[label], -part[target], -part_lost[target])
@@ -87,7 +89,7 @@ def _add(one: Array, one_lost: Array, other: Array, other_lost: Array) -> tuple[
 
 @compiled
 def _add_rows(rows: Array, weights: Array, labels: Array, sums: Array, lost: Array) -> None:
-    """Add rows, and their weights as a last column, in place."""
+    """Add rows, with their weights as the last column, in place."""
     n_features = rows.shape[1]
     for i in range(len(rows)):
         weight, label = weights[i], labels[i]
@@ -116,7 +118,7 @@ def own_distances(rows: Array, centers: Array, labels: Array) -> Any:
 
 @compiled
 def two_sum(a: float, b: float) -> tuple[float, float]:
-    """Give the rounded sum, and what the rounding lost."""
+    """Return the rounded sum and its rounding error."""
     total = a + b
     taken = total - a
     return total, (a - (total - taken)) + (b - taken)
@@ -124,7 +126,7 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
 
 @compiled
 def two_product(a: float, b: float) -> tuple[float, float]:
-    """Give the rounded product, and what the rounding lost."""
+    """Return the rounded product and its rounding error."""
     product = a * b
     wide = SPLITTER * a
     a_high = wide - (wide - a)
@@ -136,7 +138,7 @@ def two_product(a: float, b: float) -> tuple[float, float]:
 
 @compiled
 def add_exactly(parts: Array, n_parts: int, value: float) -> int:
-    """Add a number to the expansion ``parts[:n_parts]``, in place; give its new length."""
+    """Add a value to the expansion ``parts[:n_parts]``, in place; return its new length."""
     kept = 0
     for i in range(n_parts):
         value, lost = two_sum(value, parts[i])
@@ -161,38 +163,38 @@ def _add_product(parts: Array, n_parts: int, factor: float, a: float, b: float) 
 
 
 @compiled
-def _add_square(parts: Array, n_parts: int, weight: float, gap: float, rest: float) -> int:
-    """Add ``weight * (gap + rest)**2``."""
-    n_parts = _add_product(parts, n_parts, weight, gap, gap)
-    if rest != 0:
-        n_parts = _add_product(parts, n_parts, 2 * weight, gap, rest)
-        n_parts = _add_product(parts, n_parts, weight, rest, rest)
+def _add_square(parts: Array, n_parts: int, weight: float, high: float, low: float) -> int:
+    """Add ``weight * (high + low)**2``."""
+    n_parts = _add_product(parts, n_parts, weight, high, high)
+    if low != 0:
+        n_parts = _add_product(parts, n_parts, 2 * weight, high, low)
+        n_parts = _add_product(parts, n_parts, weight, low, low)
     return n_parts
 
 
 @compiled
 def compare_distances(row: Array, one: Array, other: Array, view: Array) -> float:
-    r"""Give a number with the sign of :math:`D_e(one) - D_e(other)`, zero only if they are equal.
+    r"""Return a value with the exact sign of :math:`D_e(one) - D_e(other)`.
 
-    Row and centres are of shape (n_features,), as is the view: how often it drew each feature.
+    Row, centres and view (how often it drew each feature) are of shape (n_features,).
     """
     parts, n_parts = np.zeros(MAX_PARTS), 0
     for j in range(len(row)):
         if view[j] > 0:
             value = np.float64(row[j])
-            gap, rest = two_sum(value, -np.float64(one[j]))
-            other_gap, other_rest = two_sum(value, -np.float64(other[j]))
-            same = gap == other_gap and rest == other_rest
-            if not (same or (gap == -other_gap and rest == -other_rest)):
+            high, low = two_sum(value, -np.float64(one[j]))
+            other_high, other_low = two_sum(value, -np.float64(other[j]))
+            same = high == other_high and low == other_low
+            if not (same or (high == -other_high and low == -other_low)):
                 weight = np.float64(view[j])
-                n_parts = _add_square(parts, n_parts, weight, gap, rest)
-                n_parts = _add_square(parts, n_parts, -weight, other_gap, other_rest)
+                n_parts = _add_square(parts, n_parts, weight, high, low)
+                n_parts = _add_square(parts, n_parts, -weight, other_high, other_low)
     return parts[n_parts - 1] if n_parts else 0.0
 
 
 @compiled
 def nearest_exactly(row: Array, centers: Array, view: Array, distances: Array, limit: float) -> int:
-    """Find the nearest of the centres whose rounded distance is within the limit, lowest first."""
+    """Index of the nearest centre among rounded distances up to ``limit``; ties to the lowest."""
     best = -1
     for k in range(len(centers)):
         if distances[k] > limit:
@@ -202,27 +204,26 @@ def nearest_exactly(row: Array, centers: Array, view: Array, distances: Array, l
     return best
 
 
-class Ballot(NamedTuple):
-    """What votes are about."""
+class VoteInputs(NamedTuple):
+    """Arrays and tolerance of a vote."""
 
     rows: Array  # (n_rows, n_features)
     centers: Array  # (n_clusters, n_features)
     weights: Array  # (n_views, n_features): the views
-    slack: float  # distances that differ by no more, relatively, are compared exactly
+    slack: float  # distances within this relative difference are compared exactly
 
 
-def slack_of(rows: Array, n_terms: int) -> float:
-    """Bound the relative rounding of two sums of so many products, none of them negative."""
+def rounding_slack(rows: Array, n_terms: int) -> float:
+    """Bound the relative rounding error of two sums of ``n_terms`` non-negative products."""
     return float((n_terms + 8) * np.finfo(rows.dtype).eps)
 
 
 def view_votes(
     rows: Array, centers: Array, views: Array, incumbents: Codes | None = None
 ) -> tuple[Codes, Codes]:
-    """Let each view vote for its nearest centre; the most votes win: labels and their votes.
+    """Assign rows to the centre that most views are nearest to; return labels and vote counts.
 
-    When votes tie, the incumbent keeps the row; without one, or where it is -1, the lowest index
-    wins.
+    On ties a row keeps its incumbent label; without one, or where it is -1, the lowest index wins.
     """
     labels = np.full(len(rows), -1, np.int32) if incumbents is None else incumbents.copy()
     counts = _run(rows, centers, views, np.arange(len(rows)), labels, np.empty(0))
@@ -230,24 +231,24 @@ def view_votes(
 
 
 def agreeing_views(rows: Array, centers: Array, views: Array, labels: Codes) -> Codes:
-    """Count the views that vote for a given label of each row."""
+    """Count the views that vote for the given label of each row."""
     return _run(rows, centers, views, np.arange(len(rows)), labels.copy(), np.empty(0), False)
 
 
 def bounded_view_votes(
     rows: Array, centers: Array, views: Array, labels: Codes, bounds: Doubles
 ) -> tuple[Codes, Doubles, int]:
-    r"""Vote as ``view_votes`` with incumbents, on the rows whose bound has run out.
+    r"""Vote as ``view_votes`` with incumbents, on the rows whose bound is not positive.
 
-    Gives labels, bounds (how far centres may move, in total, before a row must be looked at again),
-    and the number of rows whose distances were computed. Rows with a positive bound keep their
-    label. The views must be those of the earlier passes; a label of -1 is none yet.
+    Returns labels, bounds (total movement of the centres that a label tolerates) and the number of
+    rows whose distances were computed. Rows with a positive bound keep their label. The views must
+    be those of the earlier passes; -1 means no label yet.
 
-    :math:`\sqrt{D_e}` is a seminorm distance. A fresh bound is the
+    :math:`\sqrt{D_e}` is a seminorm distance. A new bound is the
     :math:`\lceil E/2 \rceil`-th largest over views of
     :math:`\min_{k \ne own} \sqrt{D_e(k)} - \sqrt{D_e(own)}`, less a margin for rounding: while
-    the centres have moved by less, half of the views still vote for the incumbent, and a tie
-    is the incumbent's. See ``center_drift`` for what a move costs.
+    the centres have moved by less, half of the views still vote for the incumbent, which wins
+    ties. ``center_drift`` gives the decrease of the bounds.
     """
     labels, bounds = labels.copy(), bounds.copy()
     active = np.flatnonzero((bounds <= 0) | (labels < 0))
@@ -256,7 +257,7 @@ def bounded_view_votes(
 
 
 def center_drift(before: Array, after: Array, views: Array) -> NDArray[np.float64]:
-    r"""Give what a move of the centres costs the bound of a row, by its own centre.
+    r"""Decrease of the bound of a row by a shift of the centres, by the row's own centre.
 
     It is :math:`\max_e (\delta_{own,e} + \max_{k \ne own} \delta_{ke})`, where
     :math:`\delta_{ke} = \lVert \mu'_k - \mu_k \rVert_{w_e}`.
@@ -280,12 +281,12 @@ def _run(
     bounds: Doubles,
     assign: bool = True,
 ) -> Codes:
-    """Vote into ``labels`` and ``bounds``; give the number of votes behind each label."""
+    """Write ``labels`` and ``bounds``; return the number of votes for each label."""
     n_clusters, n_features = centers.shape
     counts = np.zeros(len(rows), np.int32)
     weights = np.ascontiguousarray(views, dtype=rows.dtype)
-    ballot = Ballot(rows, centers, weights, slack_of(rows, n_features))
-    # rows per matrix product: where it can be, all of it stays in the second-level cache
+    inputs = VoteInputs(rows, centers, weights, rounding_slack(rows, n_features))
+    # rows per matrix product, so that it fits in the L2 cache where possible
     chunk = CHUNK_ELEMENTS // (n_clusters * (len(views) + n_features))
     chunk = int(np.clip(chunk - chunk % LANES, MIN_CHUNK_ROWS, MAX_CHUNK_ROWS))
     squares = np.zeros((n_features, n_clusters, chunk), rows.dtype)
@@ -293,18 +294,18 @@ def _run(
     factors, products = squares.reshape(n_features, -1), distances.reshape(len(views), -1)
     for start in range(0, len(active), chunk):
         here = active[start : start + chunk]
-        # the product always has the same shape, so that a row's sums do not depend on its block
+        # the product has a fixed shape, so that a row's sums do not depend on its block
         _squares(rows, centers, here, squares)
         multiply_in_parts(weights, factors, out=products)
-        _count(ballot, distances, here, labels, counts, assign)
+        _count(inputs, distances, here, labels, counts, assign)
         if len(bounds):
-            _bound(distances, ballot.slack, here, labels, bounds)
+            _bound(distances, inputs.slack, here, labels, bounds)
     return counts
 
 
 @compiled
 def winner(tally: Codes, incumbent: int) -> int:
-    """Keep the incumbent while no centre has more votes, else take the first with the most."""
+    """Return the incumbent if no centre has more votes, else the first with the most."""
     if incumbent < 0 or tally[incumbent] < tally.max():
         return int(np.argmax(tally))
     return incumbent
@@ -321,22 +322,22 @@ def _squares(rows: Array, centers: Array, active: Array, squares: Array) -> None
         for k in range(n_clusters):
             line, center = squares[j, k], centers[k, j]
             for place in range(len(active)):
-                gap = column[place] - center
-                line[place] = gap * gap
+                difference = column[place] - center
+                line[place] = difference * difference
 
 
 @compiled
 def _count(
-    ballot: Ballot, distances: Array, active: Array, labels: Codes, counts: Codes, assign: bool
+    inputs: VoteInputs, distances: Array, active: Array, labels: Codes, counts: Codes, assign: bool
 ) -> None:
-    """Let the views vote on the active rows; write the winners, if asked for, and their votes.
+    """Count the votes on the active rows; write vote counts and, if ``assign``, labels.
 
     Distances are of shape (n_views, n_clusters, n_places), the active rows first.
     """
     n_views, n_clusters, n_places = distances.shape
     nearest, second = np.empty(n_places, distances.dtype), np.empty(n_places, distances.dtype)
     choice, tallies = np.empty(n_places, np.int32), np.zeros((n_places, n_clusters), np.int32)
-    grow = distances.dtype.type(1 + ballot.slack)
+    grow = distances.dtype.type(1 + inputs.slack)
     for e in range(n_views):
         _vote(distances[e], nearest, second, choice)
         close = 0
@@ -345,9 +346,9 @@ def _count(
         for place in range(len(active) if close else 0):
             limit = nearest[place] * grow
             if second[place] <= limit:
-                row, column = ballot.rows[active[place]], distances[e, :, place]
+                row, column = inputs.rows[active[place]], distances[e, :, place]
                 choice[place] = nearest_exactly(
-                    row, ballot.centers, ballot.weights[e], column, limit
+                    row, inputs.centers, inputs.weights[e], column, limit
                 )
         for place in range(len(active)):
             tallies[place, choice[place]] += 1
@@ -360,13 +361,13 @@ def _count(
 
 @compiled(inline="always")
 def _vote(distances: Array, nearest: Array, second: Array, choice: Codes) -> None:
-    """Find the nearest centre in a view, how near it is, and how near the next one."""
+    """Nearest centre in a view, its distance, and the second smallest distance."""
     n_clusters, n_places = distances.shape
     for place in range(n_places):
         nearest[place], second[place], choice[place] = distances[0, place], np.inf, 0
     for k in range(1, n_clusters):
         line = distances[k]
-        # both branches written out, so that the compiler makes vector selects of them
+        # both branches are explicit, so that the compiler vectorises them
         for place in range(n_places):
             here = line[place]
             closer = here < nearest[place]
@@ -378,12 +379,12 @@ def _vote(distances: Array, nearest: Array, second: Array, choice: Codes) -> Non
 
 @compiled
 def _bound(distances: Array, slack: float, active: Array, labels: Codes, bounds: Doubles) -> None:
-    """Write how far centres may move before half of a row's views can have changed their vote."""
+    """Write how far centres may move before half of a row's views can change their vote."""
     n_views, n_clusters, n_places = distances.shape
-    # what the subtraction of many small moves rounds away is smaller by far
+    # the rounding of many small subtractions is far smaller
     margin = max(slack, MIN_MARGIN)
     nearest, here = np.empty(n_places, distances.dtype), np.empty(n_places, distances.dtype)
-    own, gaps = labels[active], np.empty((n_places, n_views))
+    own, margins = labels[active], np.empty((n_places, n_views))
     far = distances.dtype.type(np.inf)
     for e in range(n_views):
         nearest[:], here[:] = far, 0
@@ -394,15 +395,15 @@ def _bound(distances: Array, slack: float, active: Array, labels: Codes, bounds:
                 here[place] = distance if mine else here[place]
                 nearest[place] = min(nearest[place], far if mine else distance)
         for place in range(len(active)):
-            room = np.sqrt(nearest[place]) * (1 - margin)
-            gaps[place, e] = room - np.sqrt(here[place]) * (1 + margin)
+            other = np.sqrt(nearest[place]) * (1 - margin)
+            margins[place, e] = other - np.sqrt(here[place]) * (1 + margin)
     for place in range(len(active)):
-        bounds[active[place]] = _ranked(gaps[place], n_views // 2)
+        bounds[active[place]] = _order_statistic(margins[place], n_views // 2)
 
 
 @compiled(inline="always")
-def _ranked(values: Doubles, rank: int) -> float:
-    """Give the value that has so many before it in rising order (Hoare's Find); they are moved."""
+def _order_statistic(values: Doubles, rank: int) -> float:
+    """Value of the given rank by quickselect (Hoare's Find); reorders ``values``."""
     low, high = 0, values.size - 1
     while low < high:
         pivot, i, j = values[rank], low, high
@@ -419,54 +420,53 @@ def _ranked(values: Doubles, rank: int) -> float:
 
 
 class Draws(NamedTuple):
-    """How voters draw their features."""
+    """How views draw their features."""
 
-    n_views: int  # voters per row, the paper's E
-    n_draws: int  # features that each voter draws, s = max(1, round(S d))
-    replace: bool  # whether a voter may draw a feature twice
+    n_views: int  # views per row, the paper's E
+    n_draws: int  # features drawn by each view, s = max(1, round(S d))
+    replace: bool  # whether features are drawn with replacement
     seed: int | np.uint64  # of the pass
 
 
 def instance_votes(
     rows: Array, centers: Array, draws: Draws, incumbents: Codes | None = None
 ) -> tuple[Codes, Codes]:
-    """Let each row's own views vote for its nearest centre; the most votes win.
-
-    Arrays, and what happens to ties, are as in ``view_votes``.
-    """
+    """Assign rows as ``view_votes`` does, with views drawn for each row."""
     labels = np.full(len(rows), -1, np.int32) if incumbents is None else incumbents.copy()
     counts = np.zeros(len(rows), np.int32)
     seeded = draws._replace(seed=np.uint64(draws.seed))
-    view = np.zeros((rows.shape[1], 1), rows.dtype)  # the one that is voting
-    ballot = Ballot(rows, centers, view, slack_of(rows, draws.n_draws))
-    _vote_by_instance(ballot, seeded, labels, counts)
+    view = np.zeros((rows.shape[1], 1), rows.dtype)  # the current view
+    inputs = VoteInputs(rows, centers, view, rounding_slack(rows, draws.n_draws))
+    _vote_by_instance(inputs, seeded, labels, counts)
     return labels, counts
 
 
 @compiled
-def _vote_by_instance(ballot: Ballot, draws: Draws, labels: Codes, counts: Codes) -> None:
-    """Vote on every row, in place."""
-    rows, centers = ballot.rows, ballot.centers
+def _vote_by_instance(inputs: VoteInputs, draws: Draws, labels: Codes, counts: Codes) -> None:
+    """Assign every row, in place."""
+    rows, centers = inputs.rows, inputs.centers
     n_clusters, n_features = centers.shape
     squares = np.zeros((n_features, n_clusters), rows.dtype)
     tally = np.zeros(n_clusters, np.int32)
     for i in range(len(rows)):
         for j in range(n_features):
             for k in range(n_clusters):
-                gap = rows[i, j] - centers[k, j]
-                squares[j, k] = gap * gap
-        _draw_and_count(ballot, i, squares, draws, tally)
+                difference = rows[i, j] - centers[k, j]
+                squares[j, k] = difference * difference
+        _draw_and_count(inputs, i, squares, draws, tally)
         labels[i] = winner(tally, labels[i])
         counts[i] = tally[labels[i]]
 
 
 @compiled
-def _draw_and_count(ballot: Ballot, index: int, squares: Array, draws: Draws, tally: Codes) -> None:
-    """Count the views of one row that vote for each centre."""
+def _draw_and_count(
+    inputs: VoteInputs, index: int, squares: Array, draws: Draws, tally: Codes
+) -> None:
+    """Count the votes of one row's views for each centre."""
     n_features, n_clusters = squares.shape
-    distances, deck = np.zeros(n_clusters, squares.dtype), np.arange(n_features)
+    distances, order = np.zeros(n_clusters, squares.dtype), np.arange(n_features)
     drawn = np.zeros(draws.n_draws, np.intp)
-    state = _first_state(ballot.rows[index], draws.seed)
+    state = _first_state(inputs.rows[index], draws.seed)
     tally[:] = 0
     for _ in range(draws.n_views):
         distances[:] = 0
@@ -477,35 +477,35 @@ def _draw_and_count(ballot: Ballot, index: int, squares: Array, draws: Draws, ta
                 feature = int(share * n_features)
             else:
                 swap = draw + int(share * (n_features - draw))
-                feature = deck[swap]
-                deck[swap], deck[draw] = deck[draw], feature
+                feature = order[swap]
+                order[swap], order[draw] = order[draw], feature
             drawn[draw] = feature
             for k in range(n_clusters):
                 distances[k] += squares[feature, k]
-        tally[_nearest(ballot, index, distances, drawn)] += 1
+        tally[_nearest(inputs, index, distances, drawn)] += 1
 
 
 @compiled
-def _nearest(ballot: Ballot, index: int, distances: Array, drawn: Array) -> int:
-    """Find the centre that a view of the drawn features votes for."""
+def _nearest(inputs: VoteInputs, index: int, distances: Array, drawn: Array) -> int:
+    """Nearest centre over the drawn features."""
     best = np.argmin(distances)
-    limit = distances[best] * distances.dtype.type(1 + ballot.slack)
+    limit = distances[best] * distances.dtype.type(1 + inputs.slack)
     if np.count_nonzero(distances <= limit) == 1:
         return int(best)
-    view = ballot.weights[:, 0]
+    view = inputs.weights[:, 0]
     view[:] = 0
     for feature in drawn:
         view[feature] += 1
-    exact: int = nearest_exactly(ballot.rows[index], ballot.centers, view, distances, limit)
+    exact: int = nearest_exactly(inputs.rows[index], inputs.centers, view, distances, limit)
     return exact
 
 
 @compiled
 def _first_state(row: Array, seed: Any) -> Any:
-    """Where a row's stream begins."""
+    """Compute the initial state of a row's random stream."""
     state, bits = seed, np.empty(row.size)
     for j in range(row.size):
-        bits[j] = row[j] + 0.0  # turns -0.0 into 0.0: equal rows draw alike
+        bits[j] = row[j] + 0.0  # turns -0.0 into 0.0, so that equal rows draw the same views
     for word in bits.view(np.uint64):
         state = (state ^ word) * FIRST_FACTOR + GOLDEN
         state ^= state >> S31
@@ -514,7 +514,7 @@ def _first_state(row: Array, seed: Any) -> Any:
 
 @compiled
 def _uniform(state: np.uint64) -> float:
-    """SplitMix64's number between zero and one of a state."""
+    """Uniform number in [0, 1) from a state of SplitMix64."""
     mixed = (state ^ (state >> S30)) * FIRST_FACTOR
     mixed = (mixed ^ (mixed >> S27)) * SECOND_FACTOR
     mixed ^= mixed >> S31

@@ -1,4 +1,4 @@
-"""Model files without pickle; files that are written whole or not at all."""
+"""Saving and loading models without pickle; atomic writes."""
 
 import lazy_loader
 

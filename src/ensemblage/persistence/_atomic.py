@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import BinaryIO
 
 
 def check_writable(path: str | PathLike[str]) -> None:
-    """Refuse an output path before any work is done for it."""
+    """Refuse an output path that cannot be written, before any work is done."""
     path = Path(path)
     if path.is_dir():
-        raise ValueError(f"The output {path} is a folder; name a file in it.")
+        raise ValueError(f"The output {path} is a folder; expected a file.")
     if not path.parent.is_dir():
         raise ValueError(f"The output {path} cannot be written: there is no folder {path.parent}.")
     target = path if path.exists() else path.parent
@@ -24,11 +24,11 @@ def check_writable(path: str | PathLike[str]) -> None:
 
 
 def write_atomically(path: str | PathLike[str], data: bytes | str) -> None:
-    """Write a file so that it is either complete or not there.
+    """Write a file atomically: it is either complete or not changed.
 
-    The data go to a temporary file in the same folder, which takes the name in one step. A file
-    that was there before stays as it was if anything fails. A device or a pipe is written to
-    directly; text is written as UTF-8.
+    The data are written to a temporary file in the same folder, which then replaces ``path``. An
+    existing file is left unchanged if anything fails. Devices and pipes are written to directly;
+    text is encoded as UTF-8.
     """
     with open_atomically(path) as file:
         file.write(data.encode("utf-8") if isinstance(data, str) else data)
@@ -36,7 +36,7 @@ def write_atomically(path: str | PathLike[str], data: bytes | str) -> None:
 
 @contextmanager
 def open_atomically(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file to write that takes its name when all of it is written, and not before."""
+    """Open a file for an atomic write: it replaces ``path`` when it is complete."""
     check_writable(path)
     path = Path(path).resolve()
     if path.exists() and not path.is_file():
@@ -68,6 +68,6 @@ def _replacing(path: Path, mode: int) -> Iterator[BinaryIO]:
         temporary.chmod(mode)
         temporary.replace(path)
     except BaseException:
-        # Also when interrupted: nobody wants half a file.
+        # also on KeyboardInterrupt, so that no partial file remains
         temporary.unlink(missing_ok=True)
         raise

@@ -1,4 +1,4 @@
-"""Models saved without pickle."""
+"""Saving and loading models without pickle."""
 
 from __future__ import annotations
 
@@ -27,31 +27,34 @@ from ensemblage.datasets import TrainingRanges
 from ensemblage.persistence._atomic import write_atomically
 from ensemblage.persistence._trusted import check_parts, is_trusted
 
-# Raised when types or attributes in model files change.
+# Version of the file format, increased when types or attributes in model files change.
 FORMAT = 2
 HEADER = "ensemblage.json"
-# What an archive's directory has before each of its parts, and how many there may be.
-PART_MARK = b"PK\x01\x02"
-MAX_PARTS = 100_000
-# A file may unpack to so many bytes, or to so many times its own size, if that is more.
+# Signature of an entry in the directory of a zip archive.
+ENTRY_SIGNATURE = b"PK\x01\x02"
+# Largest number of entries in a model file.
+MAX_ENTRIES = 100_000
+# Largest unpacked size, in bytes, ...
 MAX_BYTES = 50_000_000
+# ... or as a multiple of the file size, if that is larger.
 MAX_RATIO = 20
-# Where skops reads and writes models, and the types that it trusts by itself.
+# The module of skops that reads and writes models.
 SKOPS_IO = "skops.io"
+# Its module with the lists of types that skops trusts by default.
 TRUSTED_LISTS = "skops.io._trusted_types"
 
 
 @cache
 def skops_io() -> Any:
-    """Import a copy of skops.io that trusts plain values only, beside the one that users import.
+    """Import a private copy of skops.io that trusts plain values only.
 
-    The lists of types that skops trusts by itself import all of scikit-learn, which takes longer
-    than to predict (decision 0016).
+    The lists of types that skops trusts by default import all of scikit-learn, which takes longer
+    than a prediction (decision 0016).
     """
     package = import_module("skops")
     theirs = _remove_modules()
     attribute = vars(package).pop("io", None)
-    sys.modules[TRUSTED_LISTS] = _plain_lists()
+    sys.modules[TRUSTED_LISTS] = _plain_trusted_types()
     try:
         return import_module(SKOPS_IO)
     finally:
@@ -67,8 +70,8 @@ def _remove_modules() -> dict[str, ModuleType]:
     return {name: sys.modules.pop(name) for name in names}
 
 
-def _plain_lists() -> ModuleType:
-    """Make the module of trusted types: plain Python values, and what NumPy's arrays consist of."""
+def _plain_trusted_types() -> ModuleType:
+    """Make the module of trusted types: plain Python values and NumPy dtypes."""
 
     def nothing(name: str) -> list[str]:
         if not name.endswith("_NAMES"):
@@ -93,20 +96,20 @@ def _plain_lists() -> ModuleType:
 
 
 class _Version(msgspec.Struct, frozen=True):
-    """The one field that the headers of all formats have."""
+    """The field that headers of all format versions have."""
 
     format: int
 
 
 class SourceColumn(msgspec.Struct, frozen=True):
-    """The column that tells a model where rows come from.
+    """The source column of a model.
 
     Parameters
     ----------
     name : str
-        The column.
+        The column name.
     known : tuple of str
-        The sources in training.
+        The sources in the training data.
 
     Examples
     --------
@@ -120,7 +123,7 @@ class SourceColumn(msgspec.Struct, frozen=True):
 
 
 class _Header(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands beside the model in its file."""
+    """Metadata of a model file."""
 
     format: int = FORMAT
     columns: tuple[str, ...]
@@ -137,30 +140,30 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True):
 @set_module("ensemblage.persistence")
 @dataclass(frozen=True)
 class SavedModel:
-    """A fitted model and what it needs to know about its columns.
+    """A fitted model with its metadata.
 
     Parameters
     ----------
     model : estimator
-        The fitted model, preprocessing included.
+        The fitted model, including preprocessing.
     columns : tuple of str
-        The columns that it was fitted on, in their order.
+        The columns that it was fitted on, in order.
     kinds : tuple of {"numeric", "categorical", "date"}
         The kind of each column.
     target : str or None, default=None
-        The name of the column that it predicts.
+        The target column.
     classes : tuple of str, default=()
-        The classes in the order of the model's probabilities.
+        The classes, in the order of the predicted probabilities.
     ignored : tuple of str, default=()
-        The columns of the training file that were left out; new files may have them.
+        Columns of the training file that were dropped; new files may have them.
     source : SourceColumn or None, default=None
-        The column that tells where rows come from, for a model that asks; new files may have it.
+        The source column of a source-aware model; new files may have it.
     training_ranges : TrainingRanges or None, default=None
-        What the model has seen of each column, if that was saved.
+        Range or categories of each column in training, if saved.
     details : mapping, default={}
-        Anything else that was saved along: the method, the cross-validated score.
+        Other metadata, such as the method and the cross-validated score.
     versions : mapping of str to str, default={}
-        The versions of the libraries that wrote the file.
+        Versions of the libraries that wrote the file.
     """
 
     model: Any
@@ -189,29 +192,29 @@ def save(
 ) -> None:
     """Save a fitted model in one file.
 
-    The file is complete or not there. Only types that ``load`` trusts are written.
+    The file is written atomically. Only types that ``load`` trusts are written.
 
     Parameters
     ----------
     model : estimator
         A fitted scikit-learn estimator, usually a pipeline with its preprocessing.
     path : str or path-like
-        Where to write, by custom with the suffix ``.skops``.
+        The output file, by convention with the suffix ``.skops``.
     columns : sequence of str, default=()
         The names of the columns that the model was fitted on.
     kinds : sequence of {"numeric", "categorical", "date"}, default=()
         The kind of each column.
     target : str, default=None
-        The name of the column that it predicts.
+        The target column.
     ignored : sequence of str, default=()
-        Columns of the training file that were left out.
+        Columns of the training file that were dropped.
     source : tuple of str and iterable, default=None
-        For a model that is told where rows come from: the column that tells, and its values.
+        The source column of a source-aware model, and its values.
     X : ndarray of shape (n_rows, n_columns), default=None
-        The training rows, of which the range of each column and the words in it are saved, so
-        that ``read_rows`` can tell what is new to the model.
+        The training rows. The range or the categories of each column are saved, so that
+        ``read_rows`` can report unseen categories and rows outside the training range.
     details : mapping, default=None
-        Anything else to keep, of the types that JSON has.
+        Other metadata, of JSON types.
 
     Examples
     --------
@@ -244,11 +247,11 @@ def save(
     )
     data = skops_io().dumps(model, compression=zipfile.ZIP_DEFLATED)
     named = skops_io().get_untrusted_types(data=data)
-    foreign = [name for name in named if not is_trusted(name)]
-    if foreign:
+    untrusted = [name for name in named if not is_trusted(name)]
+    if untrusted:
         raise ValueError(
-            f"The model holds {', '.join(foreign)}, which load() does not trust: "
-            "use scikit-learn's or Ensemblage's own classes as its parts."
+            f"The model contains {', '.join(untrusted)}, which load() does not trust: "
+            "use estimators of scikit-learn or Ensemblage only."
         )
     buffer = io.BytesIO(data)
     with zipfile.ZipFile(buffer, "a", compression=zipfile.ZIP_DEFLATED) as archive:
@@ -267,24 +270,24 @@ def _distinct(values: Iterable[Any]) -> tuple[str, ...]:
 def load(path: str | PathLike[str], *, max_bytes: int | None = None) -> SavedModel:
     """Load a model that ``save`` wrote.
 
-    No code from the file is run: it may hold only scikit-learn's and Ensemblage's own types.
+    No code from the file is executed: only types of scikit-learn and Ensemblage are allowed.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     max_bytes : int, default=None
-        How large its parts may be when unpacked; None for 50 MB or twenty times the file, which
-        models stay below, and files made to fill the memory do not.
+        Largest unpacked size. The default is 50 MB or twenty times the file size, whichever is
+        larger; it protects against files made to fill the memory.
 
     Returns
     -------
     SavedModel
-        The model with the names and kinds of its columns.
+        The model with its metadata.
     """
     path = Path(path)
     if path.is_dir():
-        raise ValueError(f"{path} is a folder; a model file is expected.")
+        raise ValueError(f"{path} is a folder; expected a model file.")
     if not path.exists():
         raise ValueError(f"There is no model file {path}.")
     data = path.read_bytes()
@@ -292,7 +295,7 @@ def load(path: str | PathLike[str], *, max_bytes: int | None = None) -> SavedMod
     header = _read_header(data, path, limit)
     model = _construct(data, path)
     if header.classes != _class_names(model):
-        raise ValueError(f"{path} names other classes than its model: it was not loaded.")
+        raise ValueError(f"{path} lists other classes than its model: it was not loaded.")
     return SavedModel(
         model=model,
         columns=header.columns,
@@ -311,29 +314,29 @@ def _read_header(data: bytes, path: Path, limit: int) -> _Header:
     if not data.startswith(b"PK"):
         raise ValueError(f"{path} is not a model file: `save()` writes one.")
     try:
-        expect(data.count(PART_MARK) <= MAX_PARTS, "there are too many parts")
+        expect(data.count(ENTRY_SIGNATURE) <= MAX_ENTRIES, "there are too many entries")
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            # no part is unpacked beyond the size that the archive's directory has for it
+            # no entry is unpacked beyond the size in the archive's directory
             size = sum(part.file_size for part in archive.infolist())
             intact = size <= limit and archive.testzip() is None
             text = archive.read(HEADER) if intact and HEADER in archive.namelist() else None
     except Exception as error:
-        # A damaged archive can fail in as many ways as there are bytes.
+        # a damaged archive can raise any exception
         raise _damaged(path) from error
     if size > limit:
         raise ValueError(
-            f"{path} unpacks to {size / 1e6:,.0f} MB, more than the {limit / 1e6:,.0f} MB expected "
-            f"of it. If you trust it, load it with `max_bytes={size}`."
+            f"{path} unpacks to {size / 1e6:,.0f} MB, more than the {limit / 1e6:,.0f} MB allowed. "
+            f"If you trust it, load it with `max_bytes={size}`."
         )
     if not intact:
         raise _damaged(path)
     if text is None:
-        raise ValueError(f"{path} is not a model file of Ensemblage: it has no {HEADER} in it.")
+        raise ValueError(f"{path} is not a model file of Ensemblage: it does not contain {HEADER}.")
     return _decode(text, path)
 
 
 def _decode(text: bytes, path: Path) -> _Header:
-    """Read the header; another format is told apart from damage."""
+    """Read the header; another format version has its own error."""
     try:
         version = msgspec.json.decode(text, type=_Version).format
         if version == FORMAT:
@@ -357,28 +360,28 @@ def _decode(text: bytes, path: Path) -> _Header:
 
 def _check_header(header: _Header) -> None:
     width, seen = len(header.columns), header.training_ranges
-    expect(len(header.kinds) in {0, width}, "kinds are not one per column")
-    expect(set(header.kinds) <= {"numeric", "categorical", "date"}, "a kind is none")
+    expect(len(header.kinds) in {0, width}, "kinds do not match the columns")
+    expect(set(header.kinds) <= {"numeric", "categorical", "date"}, "kinds contain an unknown kind")
     expect(len(set(header.columns)) == width, "two columns have the same name")
     if seen is not None:
         lengths = {len(seen.ranges), len(seen.categories)}
-        expect(lengths == {width}, "training_ranges are not one per column")
-        expect(0 <= seen.radius < math.inf, "the radius is none")
+        expect(lengths == {width}, "training_ranges do not match the columns")
+        expect(0 <= seen.radius < math.inf, "the radius is not finite and non-negative")
         for limits in filter(None, seen.ranges):
             ordered = -math.inf < limits.low <= limits.centre <= limits.high < math.inf
-            expect(ordered and 0 < limits.scale < math.inf, "a column's range is none")
+            expect(ordered and 0 < limits.scale < math.inf, "a range is invalid")
 
 
 def _construct(data: bytes, path: Path) -> Any:
     try:
         named = skops_io().get_untrusted_types(data=data)
-        foreign = [name for name in named if not is_trusted(name)]
+        untrusted = [name for name in named if not is_trusted(name)]
     except Exception as error:
         raise _damaged(path) from error
-    if foreign:
+    if untrusted:
         raise ValueError(
-            f"{path} holds types that are not trusted: {', '.join(foreign)}. Nothing was loaded; "
-            "a model that `save()` wrote holds none."
+            f"{path} contains types that are not trusted: {', '.join(untrusted)}. Nothing was "
+            "loaded; files written by `save()` contain none."
         )
     try:
         model = skops_io().loads(data, trusted=named)
@@ -392,4 +395,4 @@ def _construct(data: bytes, path: Path) -> Any:
 
 
 def _damaged(path: Path) -> ValueError:
-    return ValueError(f"{path} is truncated or damaged: copy it again, or fit the model anew.")
+    return ValueError(f"{path} is truncated or damaged: copy it again, or fit the model again.")

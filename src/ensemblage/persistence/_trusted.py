@@ -1,4 +1,4 @@
-"""Which types a model file may hold, and checks of what they hold."""
+"""Types that a model file may contain, and checks of their fitted state."""
 
 from __future__ import annotations
 
@@ -18,21 +18,24 @@ from sklearn.base import BaseEstimator
 
 from ensemblage._core import DamagedStateError, expect, expect_array, expect_fitted, is_fitted
 
+# Largest number of features of an estimator.
 MAX_FEATURES = 2**31
+# Largest absolute value of n_jobs.
 MAX_WORKERS = 1024
 # Attributes of scikit-learn's estimators with one entry per feature on their last axis.
 PER_FEATURE = ("coef_", "theta_", "mean_", "scale_", "var_", "cluster_centers_", "_fit_X")
 # Attributes that must be finite.
 FINITE = ("intercept_", "class_prior_", "class_count_")
-# Attributes of our estimators that hold a fitted part, or a list of them.
+# Attributes of our estimators that are a fitted estimator, ...
 FITTED_PARTS = ("estimator_", "final_estimator_", "ensemble_", "stratifier_", "encoder_")
+# ... or a list of them.
 LISTED_PARTS = ("estimators_", "anchors_")
 # Estimators of libsvm.
-MACHINES = frozenset({"SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"})
+SVM_NAMES = frozenset({"SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"})
 
 
 def check_common(part: Any) -> None:
-    """Refuse counts, names, classes and parts of a fitted estimator that no fit sets."""
+    """Refuse counts, names, classes and nested estimators that no fit produces."""
     own = vars(part)
     if "n_features_in_" in own:
         expect_fitted(part, {"n_features_in_": f"count 1..{MAX_FEATURES}"})
@@ -42,18 +45,18 @@ def check_common(part: Any) -> None:
         expect_fitted(part, {"classes_": "labels (*)"})
     if "n_classes_" in own and isinstance(own.get("classes_"), np.ndarray):
         same = own["n_classes_"] == len(own["classes_"])
-        expect(isinstance(own["n_classes_"], Integral) and same, "n_classes_ is another number")
+        expect(isinstance(own["n_classes_"], Integral) and same, "n_classes_ is wrong")
     workers = own.get("n_jobs")
     few = isinstance(workers, Integral) and abs(int(workers)) <= MAX_WORKERS
-    expect(workers is None or few, "n_jobs is no number of workers")
+    expect(workers is None or few, "n_jobs is invalid")
     if _ours(part):
         _check_own_parts(own)
         if hasattr(part, "_parameter_constraints"):
             part._validate_params()  # noqa: SLF001
 
 
-def check_foreign(part: Any) -> None:
-    """Refuse what no fit of scikit-learn's makes, where its later calls would not notice."""
+def check_sklearn(part: Any) -> None:
+    """Refuse states of scikit-learn's estimators that no fit produces and no later call checks."""
     own = vars(part)
     for name in PER_FEATURE:
         if own.get(name) is not None:
@@ -62,12 +65,12 @@ def check_foreign(part: Any) -> None:
         if name in own:
             _check_floats(np.asarray(own[name]), name)
     kind = type(part).__name__
-    if kind in MACHINES:
-        _check_machine(part)
+    if kind in SVM_NAMES:
+        _check_svm(part)
     elif "estimators_features_" in own:
-        _check_bags(part)
-    elif kind in OTHERS:
-        OTHERS[kind](part)
+        _check_bagging(part)
+    elif kind in CHECKS:
+        CHECKS[kind](part)
 
 
 def _check_own_parts(own: dict[str, Any]) -> None:
@@ -75,7 +78,7 @@ def _check_own_parts(own: dict[str, Any]) -> None:
         expect(name not in own or _is_fitted_part(own[name]), f"{name} is not fitted")
     for name in LISTED_PARTS:
         listed = own.get(name, [])
-        expect(isinstance(listed, list), f"{name} is no list")
+        expect(isinstance(listed, list), f"{name} is not a list")
         expect(all(map(_is_fitted_part, listed)), f"a member of {name} is not fitted")
     if "fusion_" in own:
         fuses = hasattr(own["fusion_"], "combine")
@@ -87,7 +90,7 @@ def _ours(part: Any) -> bool:
 
 
 def _has_params(part: Any) -> bool:
-    """Tell estimators and fusions from other values."""
+    """Whether a value is an estimator or a fusion."""
     return hasattr(part, "get_params") and not isinstance(part, type)
 
 
@@ -96,63 +99,65 @@ def _is_fitted_part(part: Any) -> bool:
 
 
 def _check_names(names: Any, width: Any) -> None:
-    sound = isinstance(names, np.ndarray) and names.shape == (width,)
-    sound = sound and all(isinstance(each, str) for each in names.tolist())
-    expect(sound, "feature_names_in_ does not name each column")
+    valid = isinstance(names, np.ndarray) and names.shape == (width,)
+    valid = valid and all(isinstance(each, str) for each in names.tolist())
+    expect(valid, "feature_names_in_ does not match the columns")
 
 
 def _check_per_feature(array: Any, name: str, width: Any) -> None:
     if not issparse(array):
         _check_floats(array, name)
-        expect(width is None or array.shape[-1:] == (width,), f"{name} has another shape")
+        expect(width is None or array.shape[-1:] == (width,), f"{name} has the wrong shape")
 
 
 def _check_floats(array: Any, name: str) -> None:
-    sound = isinstance(array, np.ndarray) and array.dtype.kind in "fiu"
-    expect(sound and bool(np.isfinite(array).all()), f"{name} holds no finite numbers")
+    valid = isinstance(array, np.ndarray) and array.dtype.kind in "fiu"
+    expect(valid and bool(np.isfinite(array).all()), f"{name} is not finite")
 
 
-def _check_bags(part: Any) -> None:
-    """Refuse members of a bagging that look at columns which there are not."""
+def _check_bagging(part: Any) -> None:
+    """Refuse bagging estimators with feature indices out of range."""
     members, features = part.estimators_, part.estimators_features_
-    expect(isinstance(members, list) and isinstance(features, list), "its members are no list")
-    expect(len(members) == len(features) > 0, "its members are not as many as their features")
+    expect(isinstance(members, list) and isinstance(features, list), "its members are not a list")
+    expect(len(members) == len(features) > 0, "estimators_features_ has the wrong length")
     expect(all(map(_is_fitted_part, members)), "a member is not fitted")
     for each in features:
         inside = each.dtype.kind in "iu" and each.ndim == 1
         expect(inside and bool(((each >= 0) & (each < part.n_features_in_)).all()),
-               "a member looks at no column")  # fmt: skip
+               "a feature index is out of range")  # fmt: skip
 
 
 def _check_logistic(part: Any) -> None:
     rows = 1 if len(part.classes_) == 2 else len(part.classes_)
-    expect(isinstance(part.classes_, np.ndarray) and len(part.classes_) > 1, "there is one class")
+    expect(
+        isinstance(part.classes_, np.ndarray) and len(part.classes_) > 1, "fewer than two classes"
+    )
     expect_array(part, "coef_", [rows, None])
     expect_array(part, "intercept_", [rows])
 
 
 def _check_ridge(part: Any) -> None:
-    expect(isinstance(part.coef_, np.ndarray) and part.coef_.ndim < 3, "coef_ is no array")
+    expect(isinstance(part.coef_, np.ndarray) and part.coef_.ndim < 3, "coef_ is not an array")
 
 
 def _check_dummy(part: Any) -> None:
-    """Refuse shares that are not of the classes, where one target is predicted."""
+    """Refuse class priors that do not match the classes, for a single output."""
     expect_fitted(part, {"n_outputs_": "count 1.."})
     if part.n_outputs_ == 1:
-        expect(isinstance(part.classes_, np.ndarray), "classes_ is no array")
+        expect(isinstance(part.classes_, np.ndarray), "classes_ is not an array")
         expect_array(part, "class_prior_", [len(part.classes_)], low=0, high=1 + 1e-9)
-    expect(part._strategy in STRATEGIES, "_strategy is none")  # noqa: SLF001
+    expect(part._strategy in STRATEGIES, "_strategy is unknown")  # noqa: SLF001
 
 
 def _check_neighbours(part: Any) -> None:
-    expect(part._fit_method in {"brute", "kd_tree", "ball_tree"}, "_fit_method is none")  # noqa: SLF001
-    expect(isinstance(part.effective_metric_, str), "effective_metric_ is no word")
+    expect(part._fit_method in {"brute", "kd_tree", "ball_tree"}, "_fit_method is unknown")  # noqa: SLF001
+    expect(isinstance(part.effective_metric_, str), "effective_metric_ is not a string")
     if not issparse(part._fit_X):  # noqa: SLF001
         expect_array(part, "_fit_X", [part.n_samples_fit_, None])
 
 
 STRATEGIES = ("most_frequent", "prior", "stratified", "uniform", "constant")
-OTHERS: dict[str, Callable[[Any], None]] = {
+CHECKS: dict[str, Callable[[Any], None]] = {
     "DummyClassifier": _check_dummy,
     "LogisticRegression": _check_logistic,
     "NearestNeighbors": _check_neighbours,
@@ -161,8 +166,8 @@ OTHERS: dict[str, Callable[[Any], None]] = {
 }
 
 
-def _check_machine(part: Any) -> None:
-    """Refuse support vectors that libsvm would read beyond their end."""
+def _check_svm(part: Any) -> None:
+    """Refuse support vectors that libsvm would read out of bounds."""
     n_vectors = len(part.support_)
     classes = len(part.classes_) if hasattr(part, "classes_") else 2
     pairs = classes * (classes - 1) // 2
@@ -174,7 +179,7 @@ def _check_machine(part: Any) -> None:
     expect_array(part, counts, [None], "integer", low=0)
     if hasattr(part, "classes_"):
         same = vars(part)[counts].sum() == n_vectors and len(vars(part)[counts]) == classes
-        expect(bool(same), "support vectors are not as many as counted")
+        expect(bool(same), "the number of support vectors does not match n_support_")
         expect_array(part, "class_weight_", [classes], low=0)
     if not getattr(part, "_sparse", False):
         expect_array(part, "support_vectors_", [n_vectors, part.n_features_in_])
@@ -185,14 +190,14 @@ def _check_machine(part: Any) -> None:
     for name in ("_probA", "_probB"):
         if name in vars(part):
             expect_array(part, name, [None])
-            expect(len(vars(part)[name]) in {0, pairs}, f"{name} has another length")
+            expect(len(vars(part)[name]) in {0, pairs}, f"{name} has the wrong length")
 
 
 TREE = "sklearn.tree._tree.Tree"
 PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 
-# Beyond scikit-learn's public estimators, NumPy arrays and plain Python values, a model of ours
-# needs exactly the following; a test fits every method to prove it.
+# Types that models of ours need beyond scikit-learn's public estimators, NumPy arrays and plain
+# Python values; a test fits every method to check that the list is complete and minimal.
 TRUSTED_TYPES = (
     "ensemblage.bayes.NetworkConstraints",
     "ensemblage.bayes.Coder",
@@ -255,7 +260,7 @@ TRUSTED_TYPES = (
     PREDICTOR,
     TREE,
 )
-# Parts of gradient boosting that skops trusts by itself, as scikit-learn's fits make them.
+# Parts of gradient boosting that skops trusts by default.
 BOOSTING_TYPES = frozenset(
     {f"sklearn._loss.link.{name}" for name in (
         "HalfLogitLink", "IdentityLink", "Interval", "LogLink", "LogitLink", "MultinomialLogit",
@@ -266,13 +271,14 @@ BOOSTING_TYPES = frozenset(
     )}
     | {"sklearn.ensemble._hist_gradient_boosting.binning._BinMapper"}
 )  # fmt: skip
-# NumPy's elementwise functions, as they name their home; the second before NumPy 2.2
-UFUNC_HOMES = frozenset({"numpy", "numpy._core._multiarray_umath"})
-NO_ESTIMATORS = frozenset({"conftest", "experimental", "externals", "tests"})
+# Modules of NumPy's ufuncs; the second before NumPy 2.2
+UFUNC_MODULES = frozenset({"numpy", "numpy._core._multiarray_umath"})
+# Modules of scikit-learn without public estimators.
+PRIVATE_MODULES = frozenset({"conftest", "experimental", "externals", "tests"})
 
 
 def is_trusted(name: str) -> bool:
-    """Whether a model file may hold a type of that name; nothing but scikit-learn is imported."""
+    """Whether a model file may contain a type of that name; imports scikit-learn only."""
     return (
         name in TRUSTED_TYPES
         or name in BOOSTING_TYPES
@@ -282,9 +288,9 @@ def is_trusted(name: str) -> bool:
 
 
 def _is_public_estimator(name: str) -> bool:
-    """Whether scikit-learn shows a class by that name to users, of those that can be fitted."""
+    """Whether the name is that of a public, concrete estimator of scikit-learn."""
     module, _, attribute = name.rpartition(".")
-    if attribute.startswith("_") or NO_ESTIMATORS & set(module.split(".")):
+    if attribute.startswith("_") or PRIVATE_MODULES & set(module.split(".")):
         return False
     public = list(takewhile(lambda part: not part.startswith("_"), module.split(".")))
     if public[:1] != ["sklearn"]:
@@ -298,39 +304,39 @@ def _is_public_estimator(name: str) -> bool:
 
 
 def _is_ufunc(name: str) -> bool:
-    """Whether it is an elementwise function of NumPy's or SciPy's: these have no side effects."""
+    """Whether the name is that of a ufunc of NumPy or SciPy, which has no side effects."""
     module, _, attribute = name.rpartition(".")
-    if module not in UFUNC_HOMES and not module.startswith(special.__name__):
+    if module not in UFUNC_MODULES and not module.startswith(special.__name__):
         return False
     return isinstance(getattr(sys.modules.get(module), attribute, None), np.ufunc)
 
 
 def check_parts(model: Any) -> None:
-    """Refuse parts of a model that no fit makes: indices that point outside, arrays that differ.
+    """Refuse parts of a model that no fit produces: indices out of range, inconsistent arrays.
 
-    scikit-learn follows the node indices of a tree without looking at them, and compiled code of
-    ours does so with codes, so that a forged file could crash the process or read foreign memory.
-    This is why skops does not trust trees by itself; they are trusted here because they are
-    looked at, and so is everything of ours that has a ``_check_fitted``.
+    scikit-learn does not check the node indices of a tree, and our compiled code does not check
+    codes, so that a forged file could crash the process or read foreign memory. Therefore skops
+    does not trust trees by default. Here they are trusted because they are checked, as is
+    everything of ours with a method ``_check_fitted``.
     """
     for part, n_features in _walk(model, np.inf, set()):
         if _name(part) in {TREE, PREDICTOR}:
-            check = _tree_is_sound if _name(part) == TREE else _predictor_is_sound
+            check = _tree_is_valid if _name(part) == TREE else _predictor_is_valid
             if not check(part, n_features):
-                raise ValueError("holds a decision tree with forged or damaged nodes")
+                raise ValueError("contains a decision tree with forged or damaged nodes")
         elif isinstance(part, np.ndarray) and not _is_plain(part.dtype):
-            raise ValueError(f"holds a forged or damaged array, of dtype {part.dtype}")
-        elif _is_whole(part):
+            raise ValueError(f"contains a forged or damaged array of dtype {part.dtype}")
+        elif _has_fitted_state(part):
             _check_state(part)
 
 
 def _is_plain(dtype: np.dtype[Any]) -> bool:
-    """Tell what fits make from raw bytes and other orders of bytes, which compiled code refuses."""
+    """Whether a dtype is native and not raw bytes, as compiled code requires."""
     return dtype.isnative and dtype.kind in "biufMmOSU"
 
 
-def _is_whole(part: Any) -> bool:
-    """Tell fitted estimators, and values of our own, from estimators that are parameters."""
+def _has_fitted_state(part: Any) -> bool:
+    """Whether a part is fitted, rather than an unfitted estimator that is a parameter."""
     return _is_fitted_part(part) if _has_params(part) else hasattr(part, "_check_fitted")
 
 
@@ -339,20 +345,20 @@ def _check_state(part: Any) -> None:
         if _has_params(part):
             check_common(part)
         if hasattr(part, "_check_fitted"):
-            part._check_fitted()  # noqa: SLF001  a check of ours, of a part
+            part._check_fitted()  # noqa: SLF001
         elif _name(part).startswith("sklearn."):
-            check_foreign(part)
+            check_sklearn(part)
     except DamagedStateError as error:
-        raise ValueError(f"holds a forged or damaged {type(part).__name__} ({error})") from None
+        raise ValueError(f"contains a forged or damaged {type(part).__name__} ({error})") from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        # what is missing or of another type cannot even be looked at
+        # missing attributes and wrong types raise other errors
         raise ValueError(
-            f"holds a forged or damaged {type(part).__name__}, or one of another version"
+            f"contains a forged or damaged {type(part).__name__}, or one of another version"
         ) from error
 
 
 def _walk(value: Any, n_features: float, seen: set[int]) -> Iterator[tuple[Any, float]]:
-    """Give each object below a value, with the fewest features that any of its owners takes."""
+    """Yield each nested object, with the smallest number of features of its parents."""
     if id(value) in seen or isinstance(value, str | bytes | int | float | None):
         return
     seen.add(id(value))
@@ -367,18 +373,18 @@ def _name(value: Any) -> str:
 
 
 def _features(value: Any) -> float:
-    """Count the columns that an estimator's parts take; one that encodes tables gives them more."""
+    """Count the features of an estimator's parts, after encoding if it has an encoder."""
     own = getattr(value, "__dict__", {})
     try:
         if "encoder_" not in own:
             return float(own.get("n_features_in_", np.inf))
         return float(len(own["encoder_"].get_feature_names_out()))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"holds a forged or damaged {type(value).__name__}") from error
+        raise ValueError(f"contains a forged or damaged {type(value).__name__}") from error
 
 
 def _added(value: Any) -> int:
-    """Count the columns that a value of ours puts behind those that it is given."""
+    """Count the columns that an estimator of ours appends to its input."""
     return int(value._columns_added) if hasattr(type(value), "_columns_added") else 0  # noqa: SLF001
 
 
@@ -392,7 +398,7 @@ def _parts(value: Any) -> list[Any]:
     return list(getattr(value, "__dict__", {}).values())
 
 
-def _tree_is_sound(tree: Any, n_features: float) -> bool:
+def _tree_is_valid(tree: Any, n_features: float) -> bool:
     left, right = tree.children_left, tree.children_right
     inner = left != -1
     below = np.arange(tree.node_count)[inner]
@@ -404,7 +410,7 @@ def _tree_is_sound(tree: Any, n_features: float) -> bool:
     )
 
 
-def _predictor_is_sound(predictor: Any, n_features: float) -> bool:
+def _predictor_is_valid(predictor: Any, n_features: float) -> bool:
     nodes = predictor.nodes
     inner = nodes[nodes["is_leaf"] == 0]
     below = np.flatnonzero(nodes["is_leaf"] == 0)
@@ -418,7 +424,7 @@ def _predictor_is_sound(predictor: Any, n_features: float) -> bool:
 
 
 def _in_order(children: NDArray[Any], parents: NDArray[Any], count: int) -> bool:
-    # Children stand after their parent in every tree that scikit-learn grows: no loops.
+    # scikit-learn stores children after their parent, so that there are no cycles
     return bool((children.astype(np.int64) > parents).all() and (children < count).all())
 
 

@@ -1,4 +1,4 @@
-"""All three places of diversity at once: a pool that needs no tuning by hand."""
+"""Diversity in rows, columns and decisions at once: a pool that tunes itself."""
 
 import lazy_loader
 

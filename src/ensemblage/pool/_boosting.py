@@ -1,4 +1,4 @@
-"""Gradient boosting with early stopping; LightGBM that can be saved without pickle."""
+"""Gradient boosting with early stopping; LightGBM models saved without pickle."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ Doubles = NDArray[np.float64]
 
 FIXED_PARAMETERS = {
     "verbosity": -1,
-    "deterministic": True,  # also for any number of threads
+    "deterministic": True,  # the same model with any number of threads
     "force_col_wise": True,
     "feature_pre_filter": False,
 }
 N_ROUNDS_GRID = (10, 15, 20, 30, 40, 60, 80, 110, 160, 220, 320, 450, 640, 900)
-"""Numbers of rounds to choose from."""
+"""Candidates of the number of rounds."""
 N_ROUNDS_FINE_GRID = tuple(range(10, 1501, 10))
-"""The same, where one setting is grown as long as time allows."""
+"""The same, where one setting is boosted as long as time allows."""
 MAX_STALLED_ROUNDS = 40
-"""Rounds without a gain after which no more are grown."""
+"""Rounds without improvement before early stopping."""
 PILOT_ROUNDS = 5
-"""Rounds by which the time of one is measured."""
+"""Rounds of the fit that measures the time per round."""
 
 
 class BoostingSettings(NamedTuple):
-    """What boosting is tuned by; ``max_features`` is the share of columns that each tree sees."""
+    """Hyperparameters of boosting; ``max_features`` is the share of columns for each tree."""
 
     learning_rate: float
     max_leaf_nodes: int
@@ -63,7 +63,7 @@ SETTINGS_GRID = (
     BoostingSettings(0.05, 63, 5, 0.5, 10.0),
 )
 LARGE_DATA_SETTINGS = BoostingSettings(0.1, 31, 20, 0.8, 1.0)
-"""For many rows, of which one setting is as good as another."""
+"""Hyperparameters for large data, where they matter little."""
 
 
 def has_lightgbm() -> bool:
@@ -71,20 +71,20 @@ def has_lightgbm() -> bool:
 
 
 def installed_library() -> str:
-    """Give the boosting library that new pools use."""
+    """Return the boosting library that new pools use."""
     return "lightgbm" if has_lightgbm() else "sklearn"
 
 
 def lightgbm() -> Any:
-    """Import LightGBM, or say how to get it."""
+    """Import LightGBM, or raise with how to install it."""
     return require(
         "lightgbm", "This member", extra="boost",
-        otherwise="scikit-learn's boosting stands in for it in new pools.",
+        otherwise="New pools use scikit-learn's boosting instead.",
     )  # fmt: skip
 
 
 class BaseLightGBM(BaseEstimator):
-    """Gradient boosting by LightGBM; a subclass knows the target."""
+    """Gradient boosting by LightGBM; a subclass defines the target."""
 
     def __init__(
         self,
@@ -108,15 +108,15 @@ class BaseLightGBM(BaseEstimator):
         self.random_state = random_state
 
     def _encode_target(self, y: Any, sample_weight: Any) -> dict[str, Any]:
-        """Store what the target is; give LightGBM's objective."""
+        """Store classes or scale of the target; return LightGBM's objective."""
         raise NotImplementedError  # look: ok
 
     def _as_lightgbm(self, y: Any) -> NDArray[Any]:
-        """Give the target as LightGBM is to see it."""
+        """Return the target in LightGBM's form."""
         raise NotImplementedError  # look: ok
 
     def _outputs(self, raw: Any) -> Doubles:
-        """Give predictions from the sums of the trees."""
+        """Convert raw scores to predictions."""
         raise NotImplementedError  # look: ok
 
     @guarded_fit
@@ -129,9 +129,9 @@ class BaseLightGBM(BaseEstimator):
         eval_set: tuple[Any, Any, Any] | None = None,
         max_seconds: float | None = None,
     ) -> Self:
-        """Grow the trees, fewer if the rows, targets and weights of ``eval_set`` no longer gain.
+        """Boost, with early stopping on the rows, targets and weights of ``eval_set``.
 
-        Its classes are among those that are learned.
+        Its classes must occur in ``y``.
         """
         objective = self._encode_target(y, sample_weight)
         lgb = lightgbm()
@@ -159,7 +159,7 @@ class BaseLightGBM(BaseEstimator):
                 callbacks.append(_stop_after(max_seconds))
             stop = {"valid_sets": [test], "callbacks": callbacks}
         grown = lgb.train(parameters, train, self.n_rounds, keep_training_booster=True, **stop)
-        # all rounds: LightGBM would drop those after the best, and later stages would seem as good
+        # keep all rounds: LightGBM drops those after the best, and later stages would repeat it
         self.booster_ = lgb.Booster(model_str=grown.model_to_string(num_iteration=-1))
         return self
 
@@ -169,7 +169,7 @@ class BaseLightGBM(BaseEstimator):
         return self._outputs(raw)
 
     def staged_outputs(self, X: Any, n_rounds: list[int]) -> Doubles:
-        """Give predictions after so many rounds each, on the first axis."""
+        """Return predictions after each number of rounds, on the first axis."""
         total, done, staged = np.zeros(1), 0, []
         last = self.booster_.current_iteration()
         for each in n_rounds:
@@ -183,7 +183,7 @@ class BaseLightGBM(BaseEstimator):
         return np.stack(staged)
 
     def truncate(self, n_rounds: int) -> Self:
-        """Give the same trees without those of later rounds."""
+        """Return a copy without the trees of later rounds."""
         shorter: Self = clone(self).set_params(n_rounds=n_rounds)
         for name, kept in vars(self).items():
             if name.endswith("_"):
@@ -208,7 +208,7 @@ class BaseLightGBM(BaseEstimator):
 
 @set_module("ensemblage.pool")
 class LightGBMClassifier(ClassifierMixin, BaseLightGBM):
-    """Boosted trees of classes."""
+    """Boosted trees for classification."""
 
     def _encode_target(self, y: Any, sample_weight: Any) -> dict[str, Any]:
         del sample_weight
@@ -239,9 +239,9 @@ class LightGBMClassifier(ClassifierMixin, BaseLightGBM):
 
 @set_module("ensemblage.pool")
 class LightGBMRegressor(RegressorMixin, BaseLightGBM):
-    """Boosted trees of a numeric target, which they learn standardised.
+    """Boosted trees for regression on the standardised target.
 
-    LightGBM keeps targets in four bytes: numbers far from zero would all be the same.
+    LightGBM stores targets as float32, which would make values far from zero equal.
     """
 
     def _encode_target(self, y: Any, sample_weight: Any) -> dict[str, Any]:
@@ -263,7 +263,7 @@ class LightGBMRegressor(RegressorMixin, BaseLightGBM):
 
 
 def _stop_after(seconds: float) -> Any:
-    """Make a callback that ends the growth when its time is up."""
+    """Return a callback that stops boosting after so many seconds."""
     end, stop = perf_counter() + seconds, lightgbm().callback.EarlyStopException
 
     def check(state: Any) -> None:
@@ -274,7 +274,7 @@ def _stop_after(seconds: float) -> Any:
 
 
 def as_probabilities(raw: Any) -> Doubles:
-    """Turn log odds, (n_samples,), or scores, (n_samples, n_classes), into probabilities."""
+    """Convert log-odds, (n_samples,), or scores, (n_samples, n_classes), to probabilities."""
     raw = np.asarray(raw, dtype=float)
     if raw.ndim == 1:
         raw = np.stack([np.zeros(len(raw)), raw], axis=1)
@@ -292,17 +292,17 @@ def check_text(text: str, n_features: int) -> None:
         fields = _fields(each)
         n_inner = int(fields["num_leaves"]) - 1
         features = _integers(fields, "split_feature")
-        sound = (
+        valid = (
             fields["num_cat"] == "0"
             and not (_integers(fields, "decision_type") % 2).any()  # odd: a set of categories
             and len(features) == n_inner
             and bool(((features >= 0) & (features < n_features)).all())
             and all(
-                _children_are_sound(_integers(fields, side), n_inner)
+                _children_are_valid(_integers(fields, side), n_inner)
                 for side in ("left_child", "right_child")
             )
         )
-        expect(sound, "the nodes of a tree point elsewhere")
+        expect(valid, "the nodes of a tree point outside of it")
 
 
 def _fields(text: str) -> dict[str, str]:
@@ -313,8 +313,8 @@ def _integers(fields: dict[str, str], name: str) -> NDArray[np.int64]:
     return np.array(fields.get(name, "").split(), dtype=np.int64)
 
 
-def _children_are_sound(children: NDArray[np.int64], n_inner: int) -> bool:
-    """Tell whether inner children stand after their parent, and leaves, from -1 down, exist."""
+def _children_are_valid(children: NDArray[np.int64], n_inner: int) -> bool:
+    """Whether inner children come after their parent, and leaves, from -1 down, exist."""
     inner = np.flatnonzero(children >= 0)
     return bool(
         len(children) == n_inner
@@ -326,7 +326,7 @@ def _children_are_sound(children: NDArray[np.int64], n_inner: int) -> bool:
 
 @dataclass(frozen=True)
 class Boosting(MemberSpec):
-    """Candidates are settings; each is judged at several numbers of rounds."""
+    """Candidates are settings, each evaluated at several numbers of rounds."""
 
     library: str = "lightgbm"
     n_rounds: tuple[int, ...] = N_ROUNDS_GRID
@@ -334,7 +334,7 @@ class Boosting(MemberSpec):
     seconds: float | None = None
 
     def in_time(self, seconds: float, n_threads: int) -> Boosting:
-        """Give boosting of one setting that is grown for so many seconds on so many threads."""
+        """Return boosting of one setting, for so many seconds on so many threads."""
         return replace(
             self, candidates=(LARGE_DATA_SETTINGS,), n_rounds=N_ROUNDS_FINE_GRID,
             seconds=seconds, n_threads=n_threads,
@@ -365,10 +365,10 @@ class Boosting(MemberSpec):
         )
 
     def fit_predict_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> FoldPredictions:
-        """Try the settings on a fold; where that was a matter of time, keep what has grown."""
+        """Boost the settings on a fold; with a time limit keep the model."""
         start = perf_counter()
-        learned = self.learned_fold(data, fold, seed)
-        grown = [self._grow(each, data, learned, seed) for each in self.candidates]
+        limited = self.limit_training_rows(data, fold, seed)
+        grown = [self._boost(each, data, limited, seed) for each in self.candidates]
         return FoldPredictions(
             np.concatenate([outputs for outputs, _, _ in grown]),
             perf_counter() - start,
@@ -377,10 +377,10 @@ class Boosting(MemberSpec):
         )
 
     def eligible(self, tried: Sequence[FoldPredictions]) -> NDArray[np.bool_]:
-        """Rule out numbers of rounds that half of the folds have not reached.
+        """Exclude numbers of rounds that half of the folds have not reached.
 
-        They repeat their last outputs, which are near their best: too many rounds would seem
-        harmless.
+        These folds repeat their last outputs, which are near their best, so the loss of too many
+        rounds would be too low.
         """
         reached = np.median([each.rounds for each in tried], axis=0)
         allowed = np.array(self.n_rounds) <= reached[:, None]
@@ -390,7 +390,7 @@ class Boosting(MemberSpec):
     def select_candidate(
         self, data: TrainingData, tried: Sequence[FoldPredictions], seed: int
     ) -> TunedMember:
-        """Take the best settings and rounds; what was kept is cut to these rounds."""
+        """Choose the best settings and rounds; truncate a kept model to these rounds."""
         tuned = super().select_candidate(data, tried, seed)
         setting, stage = divmod(tuned.chosen, len(self.n_rounds))
         share = min(1.0, self.n_rounds[stage] / max(1, tried[0].rounds[setting]))
@@ -399,18 +399,18 @@ class Boosting(MemberSpec):
         return tuned._replace(model=kept, refit_share=share)
 
     def loss(self, outputs: Doubles, data: TrainingData) -> float:
-        """Mean loss as it is: a temperature would favour too many rounds."""
+        """Mean loss without calibration: a temperature would favour too many rounds."""
         tested = data.tested
         losses = data.target.uncalibrated_losses(outputs[tested], data.y[tested])
         return mean_loss(losses, data.weights_at(tested))
 
-    def _grow(
+    def _boost(
         self, settings: BoostingSettings, data: TrainingData, fold: Fold, seed: int
     ) -> tuple[Doubles, int, Any]:
-        """Grow one setting until the test rows no longer gain.
+        """Boost one setting, with early stopping on the test rows.
 
-        Give outputs after each number of rounds, (n_stages, n_test, n_outputs), the rounds grown
-        and the model.
+        Return outputs after each number of rounds, (n_stages, n_test, n_outputs), the number of
+        rounds boosted and the model.
         """
         X, y = take_rows(data.X, fold.test), data.y[fold.test]
         classes, weights = np.unique(data.y[fold.train]), data.weights_at(fold.test)
@@ -433,7 +433,7 @@ class Boosting(MemberSpec):
         return data.target.outputs_from_stages(staged, classes), rounds, model
 
     def _stop_early(self, model: Any, eval_set: tuple[Any, Any, Any]) -> dict[str, Any]:
-        """Give the arguments of ``fit`` that stop the growth."""
+        """Return the arguments of ``fit`` for early stopping."""
         if self.library == "lightgbm":
             return {"eval_set": eval_set, "max_seconds": self.seconds}
         model.set_params(early_stopping=True, n_iter_no_change=MAX_STALLED_ROUNDS, tol=0.0)
@@ -442,7 +442,7 @@ class Boosting(MemberSpec):
         return {name: value for name, value in given if value is not None}
 
     def _max_rounds(self, settings: BoostingSettings, data: TrainingData, fold: Fold) -> int:
-        """Limit the rounds: scikit-learn's boosting cannot be stopped by the clock."""
+        """Limit the rounds: scikit-learn's boosting has no time limit."""
         if self.library == "lightgbm" or self.seconds is None:
             return self.n_rounds[-1]
         start = perf_counter()
@@ -452,7 +452,7 @@ class Boosting(MemberSpec):
 
 
 def _staged_predictions(model: Any, X: Any, n_rounds: list[int]) -> Doubles:
-    """Predict after so many rounds each; a model that stopped earlier repeats its last outputs."""
+    """Predict after each number of rounds; a model that stopped earlier repeats its last."""
     predict = getattr(model, "staged_predict_proba", None) or model.staged_predict
     staged: list[Doubles] = []
     for done, last in enumerate(predict(X), 1):

@@ -1,4 +1,4 @@
-"""Forests and support vector machines as plain arrays: fast to predict with, safe to save."""
+"""Forests and support vector machines as plain arrays: fast to predict, safe to save."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Doubles = NDArray[np.float64]
 Floats = NDArray[np.float32]
 
 MAX_KERNEL_ENTRIES = 4_000_000
-"""Of the matrix of rows and support vectors at one time."""
+"""Entries of the kernel matrix of rows and support vectors at one time."""
 
 
 class PackedTrees(NamedTuple):
-    """Trees one after the other; a node below zero is a leaf, ``-1 - leaf`` of all trees' leaves.
+    """Trees one after the other; a node below zero is the leaf ``-1 - node`` of all leaves.
 
     ``roots`` are (n_trees,), ``features`` and ``thresholds`` of the inner nodes (n_nodes,), their
     ``children`` (n_nodes, 2), ``leaves`` (n_leaves, n_classes). A row goes to the second child
@@ -55,7 +55,7 @@ def mean_leaf_values(trees: PackedTrees, rows: Floats) -> NDArray[np.float64]:
 
 @compiled
 def _add_leaves(trees: PackedTrees, rows: Floats, totals: NDArray[Any]) -> None:  # noqa: C901  four at once
-    """Add each tree's leaf, in place; four rows walk side by side, as each waits for memory."""
+    """Add each tree's leaf, in place; four rows at once, to hide memory latency."""
     roots, features, thresholds, children, leaves = trees
     last, n_classes = len(rows) - 1, totals.shape[1]
     for tree in range(len(roots)):
@@ -124,12 +124,12 @@ class BaseCompactForest(BaseEstimator):
     def _mean_leaves(self, X: Any) -> Doubles:
         """Mean value of the leaves that rows reach, (n_samples, n_outputs)."""
         check_is_fitted(self)
-        with np.errstate(over="ignore"):  # beyond what four bytes hold is infinite, as it may be
+        with np.errstate(over="ignore"):  # values beyond float32 become infinite
             rows = np.ascontiguousarray(X, dtype=np.float32)
         return mean_leaf_values(self._trees, rows)
 
     def _check_trees(self, n_outputs: int) -> None:
-        """Refuse nodes that point elsewhere: they are followed without checks."""
+        """Refuse nodes that point outside of the arrays: they are followed without checks."""
         nodes, leaves = len(self.features_), len(self.leaves_)
         high = self.n_features_in_ - 1
         expect_array(self, "features_", [None], "integer", low=0, high=high)
@@ -138,15 +138,15 @@ class BaseCompactForest(BaseEstimator):
         expect_array(self, "roots_", [None], "integer", low=-leaves, high=nodes - 1)
         expect_array(self, "children_", [nodes, 2], "integer", low=-leaves, high=nodes - 1)
         later = (self.children_ < 0) | (self.children_ > np.arange(nodes)[:, None])
-        expect(bool(later.all()), "children_ lead back")
+        expect(bool(later.all()), "children_ come before their parent")
         expect(len(self.roots_) > 0, "there are no trees")
         sizes = {each.dtype.itemsize for each in self._trees}
-        expect(sizes == {4}, "its trees have numbers of another size")
+        expect(sizes == {4}, "its trees are not of 4-byte values")
 
 
 @set_module("ensemblage.pool")
 class CompactForestClassifier(ClassifierMixin, BaseCompactForest):
-    """A forest of classes."""
+    """A random forest for classification."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         kind = ExtraTreesClassifier if self.extra_trees else RandomForestClassifier
@@ -169,14 +169,14 @@ class CompactForestClassifier(ClassifierMixin, BaseCompactForest):
 
 @set_module("ensemblage.pool")
 class CompactForestRegressor(RegressorMixin, BaseCompactForest):
-    """A forest of a numeric target, which its trees learn standardised."""
+    """A random forest for regression on the standardised target."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         kind = ExtraTreesRegressor if self.extra_trees else RandomForestRegressor
         self.mean_, self.scale_ = target_moments(y, sample_weight)
         forest = self._fit_forest(kind, X, (y - self.mean_) / self.scale_, sample_weight)
         if self.oob_score:
-            # zero, the mean, for a row that is in every bootstrap
+            # the mean for a row that is in every bootstrap
             self.oob_predictions_ = self.mean_ + self.scale_ * forest.oob_prediction_
         return self
 
@@ -189,31 +189,31 @@ class CompactForestRegressor(RegressorMixin, BaseCompactForest):
 
 
 def target_moments(y: Doubles, sample_weight: Any) -> tuple[float, float]:
-    """Give mean and standard deviation; one for a constant target."""
+    """Return mean and standard deviation; the latter is one for a constant target."""
     mean = float(np.average(y, weights=sample_weight))
     scale = float(np.sqrt(np.average((y - mean) ** 2, weights=sample_weight)))
     return mean, scale if scale > 0 else 1.0
 
 
 def check_target_moments(member: Any) -> None:
-    sound = np.isfinite(member.mean_) and 0 < member.scale_ < np.inf
-    expect(bool(sound), "mean_ and scale_ are not those of numbers")
+    valid = np.isfinite(member.mean_) and 0 < member.scale_ < np.inf
+    expect(bool(valid), "mean_ or scale_ is not finite and above zero")
 
 
 def pack_trees(trees: list[Any]) -> PackedTrees:
-    """Put scikit-learn's trees into arrays: inner nodes and leaves apart, in their order."""
+    """Convert scikit-learn's trees to arrays: inner nodes and leaves separately, in order."""
     roots, n_nodes, n_leaves, parts = [], 0, 0, []
     for tree in trees:
         inner = tree.children_left >= 0
-        places = np.where(inner, np.cumsum(inner) - 1 + n_nodes, -np.cumsum(~inner) - n_leaves)
-        roots.append(places[0])
+        nodes = np.where(inner, np.cumsum(inner) - 1 + n_nodes, -np.cumsum(~inner) - n_leaves)
+        roots.append(nodes[0])
         values = tree.value[~inner, 0]
         of_classes = tree.n_classes[0] > 1
         parts.append(
             (
                 tree.feature[inner],
                 as_float32_thresholds(tree.threshold[inner]),
-                places[np.stack([tree.children_left, tree.children_right], axis=1)[inner]],
+                nodes[np.stack([tree.children_left, tree.children_right], axis=1)[inner]],
                 values / values.sum(axis=1, keepdims=True) if of_classes else values,
             )
         )
@@ -229,7 +229,7 @@ def pack_trees(trees: list[Any]) -> PackedTrees:
 
 
 def as_float32_thresholds(thresholds: Doubles) -> NDArray[np.float32]:
-    """Round down to four bytes: rows of such numbers fall to the same sides."""
+    """Round down to float32: rows of float32 values go to the same sides."""
     near = thresholds.astype(np.float32)
     lower: NDArray[np.float32] = np.nextafter(near, np.float32(-np.inf))
     return np.where(near > thresholds, lower, near)
@@ -243,12 +243,12 @@ class BaseCompactSVM(BaseEstimator):
         self.gamma = gamma
 
     def _fit_svm(self, machine: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-        """Fit a machine of scikit-learn, and keep its vectors."""
+        """Fit a machine of scikit-learn, and store its support vectors."""
         scaler = StandardScaler().fit(X, sample_weight=sample_weight)
         machine.fit(scaler.transform(X), y, sample_weight=sample_weight)
         self.n_features_in_ = machine.n_features_in_
         self.means_, self.scales_ = scaler.mean_, scaler.scale_
-        self.gamma_ = float(machine._gamma)  # noqa: SLF001  what "scale" has come to
+        self.gamma_ = float(machine._gamma)  # noqa: SLF001  the value of "scale"
         self.vectors_ = machine.support_vectors_
         return machine
 
@@ -290,7 +290,7 @@ class CompactSVC(ClassifierMixin, BaseCompactSVM):
         return self
 
     def decision_function(self, X: Any) -> Doubles:
-        """Give decision values: (n_samples,) for two classes, else (n_samples, n_classes)."""
+        """Return decision values: (n_samples,) for two classes, else (n_samples, n_classes)."""
         pairs = self._rbf_decision(X)
         if len(self.classes_) == 2:
             return np.asarray(pairs[:, 0])
@@ -326,9 +326,10 @@ class CompactSVR(RegressorMixin, BaseCompactSVM):
 
 
 def pairwise_weights(machine: SVC) -> Doubles:
-    """Write out what each support vector counts in each pair of classes, (n_vectors, n_pairs).
+    """Return the coefficient of each support vector for each pair of classes.
 
-    scikit-learn keeps them packed: a vector's coefficients are in the order of the other classes.
+    Its shape is (n_vectors, n_pairs); scikit-learn stores them packed, a vector's coefficients in
+    the order of the other classes.
     """
     n_classes = len(machine.classes_)
     coefficients = machine.dual_coef_

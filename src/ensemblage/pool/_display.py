@@ -1,4 +1,4 @@
-"""Calibration and members of a pool, drawn."""
+"""Plot of a pool: weights, calibration, disagreement of its members."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ Doubles = NDArray[np.float64]
 
 @set_module("ensemblage.pool")
 class PoolDisplay:
-    """Weights of a pool's members, its calibration, and their disagreement.
+    """Weights of a pool's members, its calibration curve, and their pairwise disagreement.
 
     Parameters
     ----------
     names : list of str
-        The members.
+        Names of the members.
     weights : ndarray of shape (n_members,)
         Their weights in the pool.
     calibration : Reliability
-        Of the pool's out-of-fold predictions.
+        Calibration curve of the pool's out-of-fold predictions.
     disagreement : ndarray of shape (n_members, n_members)
-        Share of rows of which two members predict different classes; of a numeric target, their
-        mean distance, in standard deviations of the target.
+        Share of rows on which two members predict different classes; for regression, the mean
+        absolute difference of their predictions, in standard deviations of the target.
     is_classification : bool, default=True
-        Whether classes are predicted.
+        Whether the pool is a classifier.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes
-        The three, side by side.
+        The three axes.
     figure_ : matplotlib Figure
-        Their figure.
+        The figure.
 
     See Also
     --------
     ensemblage.pool.EnsemblageClassifier : The pool.
-    ensemblage.pool.EnsemblageRegressor : The pool for a numeric target.
+    ensemblage.pool.EnsemblageRegressor : The pool for regression.
 
     Examples
     --------
     >>> import numpy as np
     >>> from ensemblage.pool import PoolDisplay
     >>> from ensemblage.evaluation import reliability
-    >>> sure = reliability([[0.8, 0.2]] * 4, [0, 0, 0, 1])
-    >>> PoolDisplay(["svm"], np.ones(1), sure, np.zeros((1, 1))).names
+    >>> curve = reliability([[0.8, 0.2]] * 4, [0, 0, 0, 1])
+    >>> PoolDisplay(["svm"], np.ones(1), curve, np.zeros((1, 1))).names
     ['svm']
     """
 
@@ -71,19 +71,19 @@ class PoolDisplay:
 
     @classmethod
     def from_estimator(cls, pool: Any, *, axes: Any = None) -> PoolDisplay:
-        """Draw a fitted pool.
+        """Plot a fitted pool.
 
         Parameters
         ----------
         pool : EnsemblageClassifier or EnsemblageRegressor
-            Fitted.
+            A fitted pool.
         axes : sequence of three matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+            Axes to plot on; a new figure if not given.
 
         Returns
         -------
         PoolDisplay
-            Drawn.
+            The display, plotted.
         """
         check_is_fitted(pool, "out_of_fold_")
         record = pool.out_of_fold_
@@ -105,42 +105,42 @@ class PoolDisplay:
         return display.plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> PoolDisplay:
-        """Draw.
+        """Plot.
 
         Parameters
         ----------
         axes : sequence of three matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+            Axes to plot on; a new figure if not given.
 
         Returns
         -------
         PoolDisplay
-            Itself, with ``axes_`` and ``figure_`` set.
+            The display, with ``axes_`` and ``figure_`` set.
         """
         plt = require("matplotlib.pyplot", "PoolDisplay", extra="plot")
         if axes is None:
             axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")[1]
         bars, curve, image = axes
-        places = np.arange(len(self.names))
-        bars.barh(places, self.weights, color="0.4")
-        bars.set_yticks(places, self.names)
+        positions = np.arange(len(self.names))
+        bars.barh(positions, self.weights, color="0.4")
+        bars.set_yticks(positions, self.names)
         bars.invert_yaxis()
         bars.set_title("Weight in the pool")
         curve.plot([0, 1], [0, 1], color="0.8")
         curve.plot(self.calibration.confidence, self.calibration.accuracy, "o-", color="0.2")
         low = min(self.calibration.confidence.min(), self.calibration.accuracy.min())
         curve.set(xlim=(low - 0.02, 1.02), ylim=(low - 0.02, 1.02))
-        labels = ("share of rows that intervals should hold", "share that they hold")
+        labels = ("nominal coverage of intervals", "observed coverage")
         if self.is_classification:
-            labels = ("how sure the pool is", "how often it is right")
+            labels = ("mean predicted probability", "accuracy")
         curve.set(xlabel=labels[0], ylabel=labels[1])
         curve.set_title(f"Calibration error {self.calibration.error:.3f}")
         image.imshow(self.disagreement, cmap="Greys", vmin=0.0)
-        image.set_xticks(places, self.names, rotation=90)
-        image.set_yticks(places, self.names)
+        image.set_xticks(positions, self.names, rotation=90)
+        image.set_yticks(positions, self.names)
         image.set_title(
-            "Share of rows on which two disagree" if self.is_classification
-            else "Mean distance, in standard deviations"
+            "Share of rows with different predictions" if self.is_classification
+            else "Mean absolute difference, in standard deviations"
         )  # fmt: skip
         self.axes_, self.figure_ = np.asarray(axes), bars.figure
         return self

@@ -1,4 +1,4 @@
-"""One readable model fitted to the pool's predictions."""
+"""Distillation: one interpretable model fitted to the pool's probabilities."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ Indices = NDArray[np.intp]
 
 N_FOLDS = 5
 MIN_PROBABILITY = 1e-3
-"""Classes of less probability are not learned."""
+"""Classes with a lower probability are ignored."""
 
 
 @set_module("ensemblage.pool")
 @dataclass(frozen=True)
 class DistilledModel:
-    """A readable model fitted to a pool's probabilities, and its out-of-fold performance.
+    """An interpretable model fitted to a pool's probabilities, and its cross-validated scores.
 
-    ``fidelity`` is the share of rows on which it agrees with the pool; ``label_log_loss`` that of
-    the same model fitted to the classes instead. The last three are None without classes.
+    ``fidelity`` is the share of rows on which it agrees with the pool; ``label_log_loss`` is the
+    log loss of the same model fitted to the classes. The last three are None without classes.
     """
 
     model: Any
@@ -50,7 +50,7 @@ class DistilledModel:
 
 
 def make_student(kind: str, max_leaf_nodes: int, *, encoded: bool = False) -> Any:
-    """Make a model of a kind, not fitted; with ``encoded`` one that reads raw tables."""
+    """Return an unfitted model of a kind; with ``encoded`` one that accepts raw tables."""
     models = {
         "tree": InnerTreeClassifier(max_leaf_nodes=max_leaf_nodes, criterion="log_loss"),
         "network": BayesNetClassifier(calibration=None),  # copies of a row are in all folds
@@ -58,7 +58,7 @@ def make_student(kind: str, max_leaf_nodes: int, *, encoded: bool = False) -> An
     }
     if kind not in models:
         raise ValueError(
-            f"kind={kind!r} is not known.{suggestion(kind, models)} Use one of "
+            f"kind={kind!r} is unknown.{suggestion(kind, models)} Use one of "
             f"{listing(map(repr, models))}."
         )
     model = set_seed(models[kind], 0)
@@ -80,7 +80,7 @@ def fit_to_probabilities(model: Any, X: Any, proba: Doubles, classes: NDArray[An
 def distill(
     model: Any, X: Any, proba: Doubles, classes: NDArray[Any], y: Indices | None = None
 ) -> DistilledModel:
-    """Fit a model to a pool's probabilities; judge it by cross-validation."""
+    """Fit a model to a pool's probabilities; score it by cross-validation."""
     pool_classes = proba.argmax(axis=1)
 
     def cross_val_proba(targets: Doubles) -> Doubles:
@@ -98,7 +98,7 @@ def distill(
         return DistilledModel(fitted, fidelity, None, None, None)
     of_labels = cross_val_proba(np.eye(len(classes))[y])
     accuracy = float((predicted.argmax(axis=1) == y).mean())
-    # with a share of the class frequencies, as members of the pool have it
+    # mixed with class frequencies, as the probabilities of the pool's members are
     prior = np.bincount(y, minlength=len(classes)) / len(y)
     losses = [
         log_loss((1 - MIN_PROBABILITY) * each + MIN_PROBABILITY * prior, y)

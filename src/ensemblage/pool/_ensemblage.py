@@ -1,4 +1,4 @@
-"""The pool: members of all three kinds of diversity, tuned, fused and fitted again."""
+"""The pool: members of all three kinds of diversity, tuned, fused and refitted."""
 
 from __future__ import annotations
 
@@ -62,11 +62,15 @@ from ensemblage.pool._member_spec import (
     correct_variance,
     fit_growing_correction,
     holdout_fold,
-    is_sound_correction,
+    is_valid_correction,
     make_cv_folds,
 )
 from ensemblage.pool._members import CLASSIFIER_POOLS, REGRESSOR_POOLS, resolve_members
-from ensemblage.pool._row_explanation import RowExplanation, explain_class, explain_number
+from ensemblage.pool._row_explanation import (
+    RowExplanation,
+    explain_classification,
+    explain_regression,
+)
 from ensemblage.pool._sources import (
     SourcePool,
     fit_source_pool,
@@ -87,21 +91,21 @@ Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 ARRAY_CHECKS = {"dtype": [np.float64, np.float32], "order": "C"}
-"""One layout in memory, so that a frame and an array of the same numbers give the same bits."""
+"""One memory layout, so that a frame and an array of the same values give the same bits."""
 REGRESSOR_METHODS = ("predict", "predict_std")
 SHARED_DOCS = f"""{ENCODE_DOCS}
 cv : int, splitter or iterable, default=5
-    The folds on which all members are tuned.
+    Cross-validation folds, shared by all members.
 n_jobs : int, default=None
-    Fits at the same time, through joblib.
+    Number of parallel fits, by joblib.
 random_state : int, RandomState instance or None, default=None
-    For the folds and the members.
+    Seed of the folds and of the members.
 member_names_ : list of str
-    Their names.
+    Names of the members.
 member_inputs_ : list of {{"encoded", "table"}}
-    What each sees: the table itself, or its columns encoded as numbers.
+    Input of each member: the table itself, or its encoded columns.
 fusion_ : Fusion
-    Fitted, for these members.
+    The fitted fusion of these members.
 leaderboard_ : Leaderboard
     Out-of-fold performance of the pool and of each member.
 out_of_fold_ : OutOfFold
@@ -115,7 +119,7 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 
 
 class BaseEnsemblage(EncodeMixin):
-    """Validation, fit and pruning of a pool; a subclass knows the target and how to predict."""
+    """Validation, fit and pruning of a pool; a subclass defines target and prediction."""
 
     member_names_: list[str]
     estimators_: list[Any]
@@ -135,7 +139,7 @@ class BaseEnsemblage(EncodeMixin):
     _numeric: ClassVar[bool]
 
     def _read_target(self, y: Any) -> tuple[NDArray[Any], PoolTarget]:
-        """Validate the target; give class codes or numbers, and what they are."""
+        """Validate the target; return class codes or floats, and a description of the target."""
         raise NotImplementedError  # look: ok
 
     def _target(self) -> PoolTarget:
@@ -170,22 +174,22 @@ class BaseEnsemblage(EncodeMixin):
         return self
 
     def _new_budget(self, *, shared: bool) -> TimeBudget | None:
-        """Start the budget, if there is one; pools with and without sources have a half each."""
+        """Start the budget, if any; source-aware and source-blind pool get half of it each."""
         if self.time_budget is None:
             return None
         return TimeBudget(self.time_budget / (1 + shared), self.n_jobs)
 
     def _corrector(self, data: TrainingData) -> Any:
-        """Give what is learned from the fused out-of-fold outputs, and applied to them."""
+        """Return a function that fits a correction to the fused out-of-fold outputs."""
         del data
 
     def _encode_sources(
         self, sources: Any, X: Any, data: TrainingData, specs: list[MemberSpec], fusion: Fusion
     ) -> tuple[NDArray[Any], Integers]:
-        """Give names and codes of sources; refuse a pool without probabilities."""
+        """Return names and codes of sources; raise for a pool without probabilities."""
         if not fusion.returns_probabilities(all(s.response == "predict_proba" for s in specs)):
             raise ValueError(
-                f"sources were given, but fusion={fusion!r} gives no probabilities with these "
+                f"sources were given, but fusion={fusion!r} returns no probabilities with these "
                 "members. Use fusion='log_linear', or members with predict_proba."
             )
         names, codes = encode_sources(sources, X, allow_missing=True)
@@ -194,7 +198,7 @@ class BaseEnsemblage(EncodeMixin):
     def _validate_training_data(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, fold_seed: int
     ) -> TrainingData:
-        """Validate what ``fit`` was given, drop rows without weight, and make the folds."""
+        """Validate the input of ``fit``, drop rows of zero weight, and make the folds."""
         given = X if hasattr(X, "shape") else np.array(X, dtype=object)
         X, y = self._training_rows(X, y, sample_weight, **ARRAY_CHECKS, ensure_min_samples=2)
         table = given if isinstance(getattr(self, "encoder_", None), TableEncoder) else None
@@ -223,7 +227,7 @@ class BaseEnsemblage(EncodeMixin):
             warn_user(" ".join(pool.leaderboard.failures))
 
     def _member_outputs(self, X: Any) -> Doubles:
-        """Give the members' outputs, (n_members, n_samples, n_outputs)."""
+        """Return the members' outputs, (n_members, n_samples, n_outputs)."""
         check_is_fitted(self)
         table = X if hasattr(X, "shape") else np.array(X, dtype=object)
         inputs, target = {ENCODED: self._new_rows(X, **ARRAY_CHECKS), TABLE: table}, self._target()
@@ -238,21 +242,21 @@ class BaseEnsemblage(EncodeMixin):
         Ablation
             Out-of-fold ``log_loss`` of the whole pool, and a row for each group: ``group``,
             ``members``, ``log_loss`` without them, its ``change`` and the ``standard_error`` of
-            that; prints as a table. Only the fusion is fitted again. It is of members that do not
-            know sources.
+            that; prints as a table. Only the fusion is refitted. The source-aware pool is not
+            included.
         """
         check_is_fitted(self)
         return ablate(self.out_of_fold_, clone(self.fusion_))
 
     def pruning_path(self) -> list[PruningStep]:
-        """List ever smaller pools: how long each takes to predict, and at what loss.
+        """Prune members one by one, with prediction time and log loss of each smaller pool.
 
         Returns
         -------
         list of PruningStep
-            From all members with a weight to one; each time the member goes that costs the least
-            loss per second saved. Each has ``members``, ``latency`` (seconds for 100 rows) and
-            out-of-fold ``log_loss``.
+            From all members with a weight down to one; each step drops the member whose removal
+            adds the least loss per second saved. Each has ``members``, ``latency`` (seconds for
+            100 rows) and out-of-fold ``log_loss``.
         """
         check_is_fitted(self)
         seconds = {
@@ -263,18 +267,18 @@ class BaseEnsemblage(EncodeMixin):
         return pruning_path(self.out_of_fold_, seconds, clone(self.fusion_))
 
     def prune(self, max_latency: float) -> Self:
-        """Give a pool that predicts faster; this one stays as it is, and so does that of sources.
+        """Return a smaller, faster pool; the source-aware pool is not pruned.
 
         Parameters
         ----------
         max_latency : float
-            Seconds for 100 rows, as ``pruning_path`` has them.
+            Seconds for 100 rows, as in ``pruning_path``.
 
         Returns
         -------
         object
-            Fitted, of the largest pool of ``pruning_path`` that is fast enough; the fusion is
-            fitted again for its members.
+            A fitted copy: the largest pool of ``pruning_path`` that is fast enough, with the
+            fusion refitted. This pool is unchanged.
         """
         path = self.pruning_path()
         fast = [each for each in path if each.latency <= max_latency]
@@ -282,7 +286,7 @@ class BaseEnsemblage(EncodeMixin):
             least = min(each.latency for each in path)
             raise ValueError(
                 f"max_latency={max_latency!r} is less than the {least:.2g} s for 100 rows that the "
-                "fastest of the pools takes. Allow more; pruning_path() lists what each costs."
+                "fastest pruned pool takes. Increase it; pruning_path() lists the latencies."
             )
         kept = [k for k, name in enumerate(self.member_names_) if name in fast[0].members]
         pruned = copy(self)
@@ -295,50 +299,51 @@ class BaseEnsemblage(EncodeMixin):
         return pruned
 
     def _refit_correction(self, members: list[int]) -> None:
-        """Learn again what is applied to the fused outputs, of fewer members."""
+        """Refit the correction of the fused outputs, with fewer members."""
 
     def _check_pool(self, n_classes: int | None) -> None:
-        """Refuse members, methods or a fusion that do not belong together."""
+        """Refuse members, methods or a fusion that are inconsistent."""
         n_members = len(self.estimators_)
         expect(n_members > 0, "it has no members")
         for name in ("member_names_", "response_methods_", "member_inputs_"):
             expect(len(getattr(self, name)) == n_members, f"{name} has another length")
         expect_fitted(self, {"member_names_": "words (members)"}, members=n_members)
-        expect(isinstance(self.leaderboard_, Leaderboard), "leaderboard_ is none")
+        expect(isinstance(self.leaderboard_, Leaderboard), "leaderboard_ is not a Leaderboard")
         known = REGRESSOR_METHODS if n_classes is None else RESPONSE_METHODS
-        expect(set(self.response_methods_) <= set(known), "response_methods_ are not known")
-        expect(set(self.member_inputs_) <= {ENCODED, TABLE}, "member_inputs_ are not known")
+        expect(set(self.response_methods_) <= set(known), "response_methods_ are unknown")
+        expect(set(self.member_inputs_) <= {ENCODED, TABLE}, "member_inputs_ are unknown")
         if isinstance(self.fusion_, LogLinearPool):
             known_classes = None if self.fusion_.numeric_ else len(self.fusion_.class_prior_)
             lengths = (len(self.fusion_.weights_), known_classes)
-            expect(lengths == (n_members, n_classes), "fusion_ is of another pool")
+            expect(lengths == (n_members, n_classes), "fusion_ has other members or classes")
         self.out_of_fold_.check(n_classes)
 
 
 @set_module("ensemblage.pool")
 @with_shared(SHARED_DOCS)
 class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin, BaseEstimator):
-    r"""A pool of classifiers from all three places of diversity, without tuning by hand.
+    r"""A pool of tuned, calibrated and fused classifiers.
 
-    Members of the usual kinds and of this library are tuned on shared folds. A fusion learns
-    their weights from their out-of-fold outputs; those with a weight are then fitted to all rows.
+    Standard classifiers and this library's ensembles are tuned on shared cross-validation folds. A
+    fusion learns their weights from their out-of-fold outputs; members with a weight above zero are
+    then refitted on all rows.
 
     Parameters
     ----------
     members : {"lean", "full", "library", "standard"} or list, default="lean"
-        The members. ``"standard"`` are a support vector machine, logistic regression, two forests
-        and boosting; ``"lean"`` adds the inner network and the joint subspaces, ``"full"`` the
-        strata too; ``"library"`` are these three alone. A list holds names of members, classifiers,
-        or pairs of a name and a classifier.
+        The members. ``"standard"``: a support vector machine, logistic regression, two forests
+        and boosting. ``"lean"`` adds the inner Bayesian network and the joint subspaces, ``"full"``
+        also the strata. ``"library"``: network, subspaces and strata only. A list holds names of
+        members, classifiers, or pairs of a name and a classifier.
     fusion : {"log_linear", "stacking"} or Fusion, default="log_linear"
-        How members' outputs become one. ``"log_linear"`` is
-        :class:`~ensemblage.fusion.LogLinearPool` with class biases, a temperature and a weight of
-        the class frequencies.
+        How members' outputs are combined. ``"log_linear"`` is
+        :class:`~ensemblage.fusion.LogLinearPool` with class biases, temperature scaling and a small
+        weight of the class frequencies.
     {cv}
     time_budget : float, default=None
-        Seconds that ``fit`` may take; None for as long as it takes. Members are then tried by
-        their value per second, on as many rows as time allows. Beyond 10,000 rows, rows are held
-        out once instead of in folds, and boosting comes before all others.
+        Seconds that ``fit`` may take; None for no limit. Members are then fitted in order of
+        expected gain per second, on as many rows as time allows. Beyond 10,000 rows, one holdout
+        set replaces the folds, and boosting is fitted first.
     {encode, n_jobs, random_state}
 
     Attributes
@@ -346,15 +351,16 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     estimators_ : list of classifiers
-        Fitted members with a weight; they know classes by their index.
+        Fitted members with a weight; their classes are indices of ``classes_``.
     {member_names_}
     response_methods_ : list of {"predict_proba", "decision_function", "predict"}
-        The method that gives each one's outputs.
+        The method that returns each member's outputs.
     {member_inputs_, fusion_, leaderboard_, out_of_fold_}
     source_pool_ : SourcePool
-        The pool that predicts rows of known sources; only after a fit with ``sources``. All else
-        here is of the pool that does not know them. It has ``names`` of the sources, ``offsets``
-        of their log probabilities, (n_sources, n_classes), and a ``leaderboard``.
+        The source-aware pool, which predicts rows of known sources; only after a fit with
+        ``sources``. All other attributes are of the source-blind pool. It has ``names`` of the
+        sources, ``offsets`` of their log probabilities, (n_sources, n_classes), and a
+        ``leaderboard``.
     source_column_ : str or None
         Name of the column of ``fit`` that held the sources; only after such a fit.
     {encoder_, n_features_in_, feature_names_in_}
@@ -363,22 +369,21 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
     --------
     EnsemblageRegressor : The same for a numeric target.
     ensemblage.fusion.LogLinearPool : The fusion.
-    ensemblage.strata.StrataEnsembleClassifier : Diversity in the rows alone.
-    ensemblage.subspace.JointSubspaceClassifier : Diversity in the columns alone.
-    ensemblage.inner.InnerBayesNetClassifier : Diversity in the decisions alone.
+    ensemblage.strata.StrataEnsembleClassifier : Diversity in the rows only.
+    ensemblage.subspace.JointSubspaceClassifier : Diversity in the columns only.
+    ensemblage.inner.InnerBayesNetClassifier : Diversity in the decisions only.
 
     Notes
     -----
-    The pool is eq. 10 of the joint-subset paper with learned importances,
-    :math:`p(c|x) \propto \exp \frac1T (b_c + \sum_k i_k \log p_k(c|x))`. Forests are judged out of
-    bag and strata by their own folds, of which only the gate is fitted again; where rows belong to
-    ``groups``, forests are judged by the folds too, and there are no biases :math:`b_c`.
+    The pool is eq. 10 of the joint-subset paper with learned weights :math:`i_k`,
+    :math:`p(c|x) \propto \exp \frac1T (b_c + \sum_k i_k \log p_k(c|x))`. Forests are evaluated out
+    of bag, and strata by their own cross-validation, in which only the gate is refitted. With
+    ``groups``, forests are evaluated on the folds too, and there are no biases :math:`b_c`.
 
-    With ``sources``, folds keep the shares of sources and classes. The pool of known sources has
-    partial pooling, boosting and a forest, all of which see the source; offsets that are shrunk
-    to zero are added to its log probabilities. Sources of a few rows or of one class need no care:
-    they are shrunk towards the others. A row of ``fit`` whose source is missing is learned by the
-    other pool only.
+    With ``sources``, folds are stratified by source and class. The source-aware pool has partial
+    pooling, boosting and a forest, all of which use the source; a source's offsets, shrunk towards
+    zero, are added to its log probabilities. Sources with few rows or one class are shrunk towards
+    the others. Rows of ``fit`` without a source are used by the source-blind pool only.
 
     References
     ----------
@@ -395,7 +400,7 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
     True
     """
 
-    # what keeps folds apart outside keeps members apart inside, without being asked for
+    # groups of an outer cross-validation also split the inner one, without a request
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "sources": True}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -436,24 +441,23 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, sources: Any = None
     ) -> Self:
-        """Tune the members on shared folds, fit the fusion, and refit those with a weight.
+        """Tune the members on shared folds, fit the fusion, and refit members with a weight.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows: numeric columns, and with ``encode`` also categories, dates and missing
-            values. Members, a user's own too, see the columns encoded as numbers.
+            Training rows: numeric columns, and with ``encode`` also categorical columns, dates and
+            missing values. Members, including a user's own, get the encoded columns.
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Row weights; rows with weight zero are left out.
+            Row weights; rows with weight zero are dropped.
         groups : array-like of shape (n_samples,), default=None
-            Rows that belong together: out-of-fold outputs of a row are of members that have not
-            seen its group.
+            Groups that are never split between training and test rows of a fold.
         sources : array-like of shape (n_samples,) or str, default=None
-            Where each row comes from, or the column of X that tells; members do not see this
-            column. A second pool is then fitted to rows whose source is not missing, of members
-            that know it.
+            The source of each row, or the name of its column of X; source-blind members do not
+            use this column. A second, source-aware pool is then fitted to the rows whose source is
+            not missing.
 
         Returns
         -------
@@ -482,7 +486,7 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
         return bool(fusion.returns_probabilities(all(each == "predict_proba" for each in methods)))
 
     def _split_sources(self, X: Any, sources: Any) -> tuple[Any, Integers]:
-        """Give rows without a column of sources, and codes of these."""
+        """Return X without its source column, and the codes of the sources."""
         check_is_fitted(self)
         pool = getattr(self, "source_pool_", None)
         if pool is None:
@@ -499,7 +503,7 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
         return self._scores_by_source(*self._split_sources(X, sources))
 
     def _scores_by_source(self, X: Any, codes: Integers) -> Doubles:
-        """Predict rows by the pool that knows their source, or the one that needs none."""
+        """Predict rows of known sources by the source-aware pool, the others source-blind."""
         if (codes == UNKNOWN_SOURCE).all():
             return np.asarray(self.fusion_.combine(self._member_outputs(X)))
         X = X if hasattr(X, "shape") else np.asarray(X)
@@ -516,7 +520,7 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
     def predict_set(
         self, X: Any, sources: Any = None, *, coverage: float = 0.9
     ) -> NDArray[np.bool_]:
-        r"""Give prediction sets: for each row the classes that it may well have.
+        r"""Predict a set of classes for each row that holds the true one with given coverage.
 
         Parameters
         ----------
@@ -525,20 +529,20 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
         sources : array-like of shape (n_samples,) or str, default=None
             As in ``predict_proba``.
         coverage : float, default=0.9
-            Share of rows whose set is to hold their class.
+            Share of rows whose prediction set should hold the true class, between 0 and 1.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            True for classes in the set; the most probable always is.
+            True for classes in the set; the most probable class always is.
 
         Notes
         -----
         Conformal: a class is in the set if :math:`1 - p` is at most the quantile of the
         out-of-fold :math:`1 - p(y)`. Each known source has its own quantile, in which all other
-        sources count as 20 rows; that of rows whose source is new or missing is of rows whose
-        source had been left out, all sources alike. The coverage is that of rows like those of
-        training; of a new source it may be less.
+        sources together count as 20 rows. The quantile for new or missing sources is of
+        leave-source-out scores, each source with equal weight. Coverage holds for rows distributed
+        like the training rows; of a new source it may be less.
         """
         _check_coverage(coverage)
         X, codes = self._split_sources(X, sources)
@@ -555,14 +559,14 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
         return prediction_sets(proba, thresholds)
 
     def explain_row(self, x: Any, source: Any = None) -> RowExplanation:
-        """Explain the prediction of one row by what the members predict.
+        """Explain the prediction of one row by the members' predictions.
 
         Parameters
         ----------
         x : array-like of shape (n_features,), or a frame with one row
             The row.
         source : object, default=None
-            Where it comes from; the pool of known sources is asked if it knows it.
+            Its source; if it is known, the source-aware pool is explained.
 
         Returns
         -------
@@ -574,7 +578,7 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
         row, codes = self._split_sources(row, None if source is None else [source])
         if codes[0] == UNKNOWN_SOURCE:
             outputs = self._member_outputs(row)
-            return explain_class(self.member_names_, outputs, self.fusion_, self.classes_)
+            return explain_classification(self.member_names_, outputs, self.fusion_, self.classes_)
         encoded = np.asarray(self._new_rows(row, **ARRAY_CHECKS))
         return self.source_pool_.explain_row(encoded, int(codes[0]), self.classes_)
 
@@ -587,28 +591,28 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
         max_leaf_nodes: int = 16,
         out_of_fold: bool = False,
     ) -> DistilledModel:
-        """Fit one readable model to the pool's probabilities.
+        """Distil the pool: fit one interpretable model to its probabilities.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows; they need no classes.
+            Rows; no labels are needed.
         y : array-like of shape (n_samples,), default=None
-            Their classes, to judge the model by.
+            Their classes, to score the model by.
         kind : {"tree", "network", "logistic"}, default="tree"
             A decision tree, a Bayesian network, or logistic regression.
         max_leaf_nodes : int, default=16
-            Leaves of the tree at most.
+            Maximum number of leaves of the tree.
         out_of_fold : bool, default=False
-            Whether X are the rows of ``fit``, in their order: then the model learns the pool's
-            out-of-fold probabilities.
+            Whether X are the rows of ``fit``, in the same order: the model is then fitted to the
+            pool's out-of-fold probabilities.
 
         Returns
         -------
         DistilledModel
-            The fitted ``model``, and out of fold its ``fidelity`` (share of rows on which it agrees
-            with the pool), ``log_loss``, ``accuracy`` and the ``label_log_loss`` of the same model
-            fitted to the classes; the last three are None without ``y``.
+            The fitted ``model`` and its cross-validated ``fidelity`` (share of rows on which it
+            agrees with the pool), ``log_loss`` and ``accuracy``, and the ``label_log_loss`` of the
+            same model fitted to the classes; the last three are None without ``y``.
         """
         check_is_fitted(self)
         model = make_student(kind, max_leaf_nodes, encoded=hasattr(self, "encoder_"))
@@ -625,25 +629,26 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
     def _check_fitted(self) -> None:
         self._check_pool(len(self.classes_))
         pool = vars(self).get("source_pool_")
-        expect(pool is None or isinstance(pool, SourcePool), "source_pool_ is none")
+        expect(pool is None or isinstance(pool, SourcePool), "source_pool_ is not a SourcePool")
 
 
 @set_module("ensemblage.pool")
 @with_shared(SHARED_DOCS)
 class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEstimator):
-    r"""A pool of regressors of the usual kinds and of this library, without tuning by hand.
+    r"""A pool of tuned and fused regressors with prediction intervals.
 
-    Members are tuned on shared folds. Their out-of-fold residuals tell the variance of each, and
-    teach a fusion their weights; those with a weight are then fitted to all rows.
+    Standard regressors and this library's ensembles are tuned on shared cross-validation folds.
+    Their out-of-fold residuals give the variance of each member and its weight in the fusion;
+    members with a weight above zero are then refitted on all rows.
 
     Parameters
     ----------
     members : {"lean", "full", "standard"} or list, default="lean"
-        The members. ``"standard"`` are ridge regression, a support vector machine, two forests and
-        boosting; ``"lean"`` adds the inner tree, ``"full"`` the strata too. A list holds names of
+        The members. ``"standard"``: ridge regression, a support vector machine, two forests and
+        boosting. ``"lean"`` adds the inner tree, ``"full"`` also the strata. A list holds names of
         members, regressors, or pairs of a name and a regressor.
     fusion : {"log_linear", "mean", "stacking"} or Fusion, default="log_linear"
-        How members' densities become one. ``"log_linear"`` is
+        How members' densities are combined. ``"log_linear"`` is
         :class:`~ensemblage.fusion.LogLinearPool`.
     {cv, encode, n_jobs, random_state}
 
@@ -653,39 +658,40 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         Fitted members with a weight.
     {member_names_}
     response_methods_ : list of {"predict", "predict_std"}
-        The method that gives each one's outputs; the second has its standard deviation, too.
+        The method that returns each member's outputs; the second also returns a standard
+        deviation.
     {member_inputs_, fusion_, leaderboard_, out_of_fold_}
     target_mean_, target_scale_ : float
         Mean and standard deviation of the target in training.
     variance_correction_ : dict
-        How the fused variance is corrected, as out-of-fold residuals say: multiplied by
-        ``factor``, with ``offset`` added, and grown with the prediction by exp(``log_growth`` t),
-        where t is 0 at the prediction ``low`` and 1 at ``high``; ``log_growth`` is 0 where no
-        growth is significant.
+        Correction of the fused variance, fitted to out-of-fold residuals: it is multiplied by
+        ``factor``, ``offset`` is added, and the sum is multiplied by exp(``log_growth`` t), where
+        t is 0 at the prediction ``low`` and 1 at ``high``. ``log_growth`` is 0 where the gain does
+        not exceed its standard error.
     {encoder_, n_features_in_, feature_names_in_}
 
     See Also
     --------
-    EnsemblageClassifier : The same for classes; only it has a time budget, known sources and
-        distillation so far.
+    EnsemblageClassifier : The same for classification; only it has a time budget, known sources
+        and distillation.
     ensemblage.fusion.LogLinearPool : The fusion.
-    ensemblage.strata.StrataEnsembleRegressor : Diversity in the rows alone.
-    ensemblage.inner.InnerTreeRegressor : Diversity in the decisions alone.
+    ensemblage.strata.StrataEnsembleRegressor : Diversity in the rows only.
+    ensemblage.inner.InnerTreeRegressor : Diversity in the decisions only.
 
     Notes
     -----
-    A member's output is a normal density: its prediction :math:`\mu_k`, and a variance
-    :math:`s_k^2` learned from its out-of-fold residuals. The pool is eq. 10 of the joint-subset
-    paper, :math:`p(y|x) \propto \prod_k p_k(y|x)^{i_k}`, which is normal again: its precision is
-    :math:`\sum_k i_k / s_k^2`, and its mean that of the members, weighted by their parts of the
-    precision. Members whose ``predict`` has no standard deviation of its own have the same one on
-    all rows. Importances fit the rows that they were learned from a little too well, variances
-    that differ from row to row may not hold, and large values are often known less exactly than
-    small ones: by out-of-fold residuals the variance becomes :math:`(a s^2 + b)\, e^{g t}`, where
-    t, between 0 and 1, tells how high the prediction lies between the lowest one and the highest.
+    A member's output is a normal density: its prediction :math:`\mu_k`, and the variance
+    :math:`s_k^2` of its out-of-fold residuals. The pool is eq. 10 of the joint-subset paper,
+    :math:`p(y|x) \propto \prod_k p_k(y|x)^{i_k}`, which is normal again: its precision is
+    :math:`\sum_k i_k / s_k^2`, and its mean the precision-weighted mean of the members. A member
+    whose ``predict`` returns no standard deviation has the same variance on all rows. The
+    weights overfit slightly, variances that differ from row to row may be miscalibrated, and large
+    values are often predicted less exactly than small ones. The fused variance is therefore
+    corrected by out-of-fold residuals to :math:`(a s^2 + b)\, e^{g t}`, where t rises from 0 at the
+    lowest prediction to 1 at the highest.
 
-    Forests are judged out of bag and strata by their own folds, of which only the gate is fitted
-    again; where rows belong to ``groups``, forests are judged by the folds too.
+    Forests are evaluated out of bag, and strata by their own cross-validation, in which only the
+    gate is refitted. With ``groups``, forests are evaluated on the folds too.
 
     References
     ----------
@@ -703,7 +709,7 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
     True
     """
 
-    # what keeps folds apart outside keeps members apart inside, without being asked for
+    # groups of an outer cross-validation also split the inner one, without a request
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -737,20 +743,19 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
     @guarded_fit
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Tune the members on shared folds, fit the fusion, and refit those with a weight.
+        """Tune the members on shared folds, fit the fusion, and refit members with a weight.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows: numeric columns, and with ``encode`` also categories, dates and missing
-            values. Members, a user's own too, see the columns encoded as numbers.
+            Training rows: numeric columns, and with ``encode`` also categorical columns, dates and
+            missing values. Members, including a user's own, get the encoded columns.
         y : array-like of shape (n_samples,)
             Numeric target.
         sample_weight : array-like of shape (n_samples,), default=None
-            Row weights; rows with weight zero are left out.
+            Row weights; rows with weight zero are dropped.
         groups : array-like of shape (n_samples,), default=None
-            Rows that belong together: out-of-fold outputs of a row are of members that have not
-            seen its group.
+            Groups that are never split between training and test rows of a fold.
 
         Returns
         -------
@@ -795,7 +800,7 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         X : array-like of shape (n_samples, n_features)
             Rows.
         return_std : bool, default=False
-            Also give the standard deviation of what is predicted.
+            Whether to return the standard deviation of the predictive distribution.
 
         Returns
         -------
@@ -808,14 +813,14 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         return (mean, np.sqrt(variance)) if return_std else mean
 
     def predict_interval(self, X: Any, *, coverage: float = 0.9) -> Doubles:
-        r"""Give prediction intervals.
+        r"""Predict intervals of a given coverage.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
         coverage : float, default=0.9
-            The share of rows whose target is to be inside, between 0 and 1.
+            Share of rows whose interval should hold the target, between 0 and 1.
 
         Returns
         -------
@@ -824,9 +829,9 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
 
         Notes
         -----
-        Conformal: the interval is :math:`\mu(x) \pm q\, s(x)`, with q such that a share of the
-        out-of-fold residuals, each in units of its :math:`s(x)`, is at most q. Where rows are too
-        few for a coverage, q is the largest residual seen.
+        Conformal: the interval is :math:`\mu(x) \pm q\, s(x)`, where q is the quantile, at
+        the coverage, of the absolute out-of-fold residuals divided by :math:`s(x)`. With too few
+        rows for the coverage, q is the largest of these.
         """
         _check_coverage(coverage)
         mean, variance = self._fused(X).T
@@ -834,7 +839,7 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         return np.column_stack([mean - half, mean + half])
 
     def explain_row(self, x: Any) -> RowExplanation:
-        """Explain the prediction of one row by what the members predict.
+        """Explain the prediction of one row by the members' predictions.
 
         Parameters
         ----------
@@ -849,7 +854,7 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         """
         row = x if hasattr(x, "columns") else np.asarray(x).reshape(1, -1)
         outputs = self._member_outputs(row)
-        found = explain_number(self.member_names_, outputs, self.fusion_, self.target_mean_)
+        found = explain_regression(self.member_names_, outputs, self.fusion_, self.target_mean_)
         fused = np.array([[found.prediction, (found.std or 0.0) ** 2]])
         variance = correct_variance(fused, self.variance_correction_)[0, 1]
         return replace(found, std=float(np.sqrt(variance)))
@@ -858,10 +863,13 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         self._check_pool(None)
         expect(bool(np.isfinite(self.target_mean_)), "target_mean_ is not finite")
         expect(bool(0 < self.target_scale_ < np.inf), "target_scale_ is not above zero")
-        sound = isinstance(self.variance_correction_, dict)
-        expect(sound and is_sound_correction(self.variance_correction_), "the variance is unsound")
+        is_dict = isinstance(self.variance_correction_, dict)
+        expect(
+            is_dict and is_valid_correction(self.variance_correction_),
+            "variance_correction_ is not valid",
+        )
 
 
 def _check_coverage(coverage: Any) -> None:
     if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
-        raise ValueError(f"coverage={coverage!r} is no share: use a number between 0 and 1.")
+        raise ValueError(f"coverage={coverage!r} is not a number between 0 and 1, both excluded.")

@@ -1,4 +1,4 @@
-"""How a pool is fitted: out-of-fold predictions, fusion, refit on all rows."""
+"""Fit of a pool: out-of-fold predictions, fusion, refit on all rows."""
 
 from __future__ import annotations
 
@@ -46,38 +46,38 @@ Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 LARGE_DATA_ROWS = 10_000
-"""Beyond, with a time budget, rows are held out once, and boosting comes first."""
+"""With a time budget and more rows, one holdout set replaces folds, and boosting is first."""
 PILOT_ROWS = 300
-"""Rows of the fit by which a member's time is estimated."""
+"""Rows of the trial fit that estimates a member's time."""
 WARM_UP_ROWS = 30
-"""Rows of the fit before it, which compiles and imports."""
+"""Rows of the fit before it, which triggers compilation and imports."""
 MIN_REMAINING_SHARE = 0.05
-"""With less of the budget no new member is begun."""
+"""Share of the budget below which no further member is fitted."""
 MIN_ROWS = 500
-"""A member on fewer rows is not worth its time."""
+"""Fewest rows on which a member is fitted."""
 RESERVED_SHARE = 0.12
-"""Share of the budget for the fusion, and for what nobody foresees."""
+"""Share of the budget reserved for the fusion, and as a margin."""
 BOOSTING_SHARE = 0.7
-"""Share of the budget for boosting many rows; where it is used up, nothing is fitted again."""
+"""Share of the budget for boosting large data; if it is used up, boosting is not refitted."""
 N_FUSION_FOLDS = 5
-"""By which a fusion is cross-fitted where rows are held out once."""
+"""Folds in which the fusion is cross-fitted where there is one holdout set."""
 TIMED_ROWS = 100
-"""Rows by which the time of a prediction is measured."""
+"""Rows of the prediction that is timed."""
 TIMED_CALLS = 3
-"""Of which the fastest counts: the first may have to compile."""
+"""Calls of which the fastest counts, as the first may compile."""
 MAX_STORED_ROWS = 20_000
-"""Rows whose out-of-fold outputs are kept."""
+"""Rows whose out-of-fold outputs are stored."""
 
 
 class MemberFailure(NamedTuple):
-    """A member that is not in the pool, and why: the end of a sentence."""
+    """A member that was left out of the pool, and the reason, as the end of a sentence."""
 
     name: str
     reason: str
 
 
 class suppress_member_warnings(warnings.catch_warnings):  # noqa: N801  reads as a verb
-    """Ignore warnings of members while they are tried: most candidates are not taken."""
+    """Ignore warnings of candidates: most are not chosen."""
 
     def __enter__(self) -> None:
         super().__enter__()
@@ -88,7 +88,7 @@ class suppress_member_warnings(warnings.catch_warnings):  # noqa: N801  reads as
 def try_fold(
     spec: MemberSpec, data: TrainingData, fold: Fold | None, seed: int
 ) -> FoldPredictions | MemberFailure:
-    """Try a member on a fold; an error is a result like any other."""
+    """Fit and predict a fold; return a ``MemberFailure`` instead of raising."""
     tried: FoldPredictions | MemberFailure = _attempt(
         spec.name, "fitted", lambda: spec.fit_predict_fold(data, fold, seed)
     )
@@ -96,7 +96,7 @@ def try_fold(
 
 
 def refit_member(tuned: TunedMember, data: TrainingData) -> Any:
-    """Fit a tuned member to all rows; give a failure in its place if it cannot."""
+    """Refit a tuned member on all rows; return a ``MemberFailure`` instead of raising."""
     name = tuned.spec.name
     return _attempt(name, "fitted to all rows", lambda: tuned.spec.refit(data, tuned))
 
@@ -114,7 +114,7 @@ def _attempt(name: str, done: str, work: Callable[[], Any]) -> Any:
 def cross_validate_members(
     specs: Sequence[MemberSpec], data: TrainingData, seeds: Sequence[int], n_jobs: int | None
 ) -> tuple[list[TunedMember], list[MemberFailure]]:
-    """Try all members on the shared folds; give those that can be pooled, and the failures."""
+    """Cross-validate all members on the shared folds; return tuned members and failures."""
     tasks, owners = [], []
     for number, (spec, seed) in enumerate(zip(specs, seeds, strict=True)):
         parts = spec.parts(data)
@@ -134,7 +134,7 @@ def cross_validate_members(
 
 
 class TimeBudget:
-    """Seconds that remain of a budget; refits that are still to come are reserved."""
+    """Seconds that remain of a budget, less those reserved for refits."""
 
     def __init__(self, seconds: float, n_jobs: int | None = None) -> None:
         self.seconds = seconds
@@ -153,7 +153,7 @@ class TimeBudget:
 def cross_validate_in_time(
     specs: Sequence[MemberSpec], data: TrainingData, seeds: Sequence[int], budget: TimeBudget
 ) -> tuple[list[TunedMember], list[MemberFailure]]:
-    """Try members by their value per second, as far as time allows; one in any case."""
+    """Tune members in order of expected gain per second while time allows; at least one."""
     tuned: dict[int, TunedMember] = {}
     failures: dict[int, MemberFailure] = {}
     order = order_by_value(specs, data)
@@ -169,7 +169,7 @@ def cross_validate_in_time(
 
 
 def order_by_value(specs: Sequence[MemberSpec], data: TrainingData) -> list[int]:
-    """Order members: a user's own, then by value per second; of many rows boosting before all."""
+    """Order members: a user's own, then by gain per second; on large data boosting is first."""
     ranks = {name: rank for rank, name in enumerate(CLASSIFIERS)}
 
     def rank(number: int) -> int:
@@ -200,7 +200,7 @@ def _try_in_time(
 def _boost_in_time(
     spec: Boosting, data: TrainingData, seed: int, budget: TimeBudget
 ) -> TunedMember | MemberFailure:
-    """Boost until no more is gained, if there is time; fit to all rows if there is more."""
+    """Boost until early stopping or the time limit; refit on all rows if time remains."""
     seconds = min(BOOSTING_SHARE * budget.seconds, budget.remaining())
     timed = spec.in_time(seconds, budget.workers)
     tuned, failures = cross_validate_members([timed], data, [seed], budget.n_jobs)
@@ -208,7 +208,7 @@ def _boost_in_time(
         return failures[0]
     grown = tuned[0]
     refit_seconds = grown.refit_share * grown.seconds * len(data.y) / len(data.folds[0].train)
-    # one member is soon fused: what is reserved for that may be spent on all rows
+    # fusing one member is fast: its reserve may be spent on the refit
     spare = budget.remaining() + RESERVED_SHARE * budget.seconds
     if grown.model is not None and refit_seconds > spare:
         return grown
@@ -219,12 +219,12 @@ def _boost_in_time(
 def plan_member(
     spec: MemberSpec, data: TrainingData, seed: int, budget: TimeBudget
 ) -> tuple[MemberSpec, float, float] | MemberFailure:
-    """Find how many rows a member can learn in time, by a trial on few.
+    """Limit a member to as many rows as time allows, by a trial fit on few rows.
 
-    Give the limited spec, and the seconds expected for the folds and for the refit.
+    Return the limited spec, and the expected seconds of the folds and of the refit.
     """
     if budget.remaining() <= MIN_REMAINING_SHARE * budget.seconds:
-        return MemberFailure(spec.name, "the time was up")
+        return MemberFailure(spec.name, "the time budget was used up")
     train, test = data.folds[0]
     small, times = spec.cheap_variant()
     n_pilot = min(PILOT_ROWS, len(train))
@@ -235,13 +235,13 @@ def plan_member(
     if isinstance(tried, MemberFailure):
         return tried
     rate = times * (time.perf_counter() - start) / spec.relative_cost(n_pilot)
-    limit, room = min(len(data.y), spec.max_rows or len(data.y)), budget.remaining()
+    limit, remaining = min(len(data.y), spec.max_rows or len(data.y)), budget.remaining()
     limited, cost = spec, expected_seconds(spec, data, rate, budget.workers)
     least = sum(cost)
-    while sum(cost) > room:
+    while sum(cost) > remaining:
         limit //= 2
         if limit < MIN_ROWS:
-            reason = f"it needs about {least:.1f} s, and {max(room, 0):.1f} s are left"
+            reason = f"it needs about {least:.1f} s, and {max(remaining, 0):.1f} s remain"
             return MemberFailure(spec.name, reason)
         limited = spec.limited(limit)
         cost = expected_seconds(limited, data, rate, budget.workers)
@@ -252,7 +252,7 @@ def plan_member(
 def expected_seconds(
     spec: MemberSpec, data: TrainingData, rate: float, workers: int
 ) -> tuple[float, float]:
-    """Give seconds for the folds and for the refit, if a fit takes ``rate`` times its cost."""
+    """Return seconds of the folds and of the refit, at ``rate`` seconds per unit of cost."""
     whole = rate * spec.relative_cost(len(data.y))
     if spec.parts(data)[0] is None:
         return whole, 0.0
@@ -262,9 +262,9 @@ def expected_seconds(
 
 
 def make_fusion(fusion: Any, *, has_groups: bool, numeric: bool = False) -> Fusion:
-    """Give the fusion by name; a log-linear pool with all its options.
+    """Return the fusion by name; for classes, a log-linear pool with all its options.
 
-    Class biases are left out where rows have groups: they do not hold for new ones.
+    With groups there are no class biases: they do not generalise to new groups.
     """
     if fusion == "log_linear" and not numeric:
         return LogLinearPool(
@@ -277,7 +277,7 @@ def make_fusion(fusion: Any, *, has_groups: bool, numeric: bool = False) -> Fusi
 
 
 def stack_tested(members: Sequence[TunedMember], data: TrainingData) -> Doubles:
-    """Give the members' out-of-fold outputs, (n_members, n_tested, n_outputs)."""
+    """Return the members' out-of-fold outputs, (n_members, n_tested, n_outputs)."""
     tested = data.tested
     return np.stack([each.outputs[tested] for each in members])
 
@@ -295,7 +295,7 @@ def fit_fusion(fusion: Fusion, members: Sequence[TunedMember], data: TrainingDat
 
 
 def selected(fusion: Fusion, n_members: int) -> Indices:
-    """Give the members with a weight above zero."""
+    """Return the members with a weight above zero."""
     if isinstance(fusion, LogLinearPool):
         return np.flatnonzero(fusion.weights_)
     return np.arange(n_members)
@@ -304,7 +304,7 @@ def selected(fusion: Fusion, n_members: int) -> Indices:
 def refit_and_time(
     tuned: TunedMember, data: TrainingData
 ) -> tuple[Any, float, float] | MemberFailure:
-    """Fit a member to all rows; give it with seconds of the fit and of predicting 100 rows."""
+    """Refit a member on all rows; return it, seconds of the fit, and of predicting 100 rows."""
     start = time.perf_counter()
     model = refit_member(tuned, data)
     if isinstance(model, MemberFailure):
@@ -322,7 +322,7 @@ def refit_and_time(
 def out_of_fold_outputs(
     fusion: Fusion, fitted: Fusion, members: Sequence[TunedMember], data: TrainingData
 ) -> Doubles:
-    """Fuse by fusions that have not seen the row either, (n_tested, n_outputs)."""
+    """Return the outputs of a cross-fitted fusion, (n_tested, n_outputs)."""
     tested, outputs = data.tested, stack_tested(members, data)
     fused = cross_val_combine(
         clone(fusion),
@@ -339,7 +339,7 @@ def out_of_fold_outputs(
 
 
 def restrict_folds(data: TrainingData) -> list[Fold]:
-    """Restrict the shared folds to the tested rows; where there is one fold, deal five."""
+    """Restrict the shared folds to the tested rows; if there is one fold, split it in five."""
     tested = data.tested
     if len(data.folds) == 1:
         return deal_folds(data.labels[tested], N_FUSION_FOLDS, np.random.default_rng(0))
@@ -366,9 +366,12 @@ class FittedPool:
         of_each = {"response_methods": "words (members)", "inputs": "words (members)"}
         expect_fitted(self, {**rules, **of_each})
         whole = all(hasattr(each, "get_params") for each in self.estimators)
-        expect(whole and hasattr(self.fusion, "combine"), "a member or the fusion is none")
-        expect(set(self.inputs) <= {ENCODED, TABLE}, "inputs are not known")
-        expect(isinstance(self.leaderboard, Leaderboard), "leaderboard is none")
+        expect(
+            whole and hasattr(self.fusion, "combine"),
+            "a member is not an estimator, or the fusion not a Fusion",
+        )
+        expect(set(self.inputs) <= {ENCODED, TABLE}, "inputs are unknown")
+        expect(isinstance(self.leaderboard, Leaderboard), "leaderboard is not a Leaderboard")
 
 
 def fit_pool(
@@ -381,16 +384,16 @@ def fit_pool(
     n_jobs: int | None = None,
     correct: Callable[[Doubles], Doubles] | None = None,
 ) -> tuple[FittedPool, list[TunedMember]]:
-    """Tune the members, fit the fusion, and refit those with a weight; drop those that fail.
+    """Tune the members, fit the fusion, refit members with a weight; drop those that fail.
 
-    ``correct`` is what happens to the fused out-of-fold outputs. Also give the members with a
-    weight as they were tuned.
+    ``correct`` is applied to the fused out-of-fold outputs. Also return the tuned members with a
+    weight.
     """
     failures = [
         MemberFailure(
             spec.name,
-            f"its time grows with the square of the columns, and there are more than "
-            f"{spec.max_columns}; name it in a list, members=[...], to have it all the same",
+            f"its fit time grows with the square of the number of columns, and there are more "
+            f"than {spec.max_columns}; name it in a list, members=[...], to use it anyway",
         )
         for spec in specs
         if spec.too_wide(data)
@@ -444,7 +447,7 @@ def leaderboard_rows(
     pool_outputs: Doubles,
     seconds: dict[str, tuple[float, float]],
 ) -> list[LeaderboardRow]:
-    """Give the pool's row, then the members' by log loss; ``seconds`` of refits and predictions."""
+    """Return the pool's row, then the members' by log loss; ``seconds``: refit, prediction."""
     tested, target = data.tested, data.target
     y, weights = data.y[tested], data.weights_at(tested)
     shares = fitted.member_weights(len(members))
@@ -480,7 +483,7 @@ def leaderboard_rows(
 def keep_out_of_fold(
     members: Sequence[TunedMember], data: TrainingData, pool_outputs: Doubles
 ) -> OutOfFold:
-    """Keep the out-of-fold outputs of 20,000 rows at most."""
+    """Return the out-of-fold outputs of 20,000 rows at most."""
     tested, dtype = data.tested, data.target.storage_dtype
     kept = stratified_subsample(np.arange(len(tested)), data.labels[tested], MAX_STORED_ROWS, 0)
     rows = tested[kept]

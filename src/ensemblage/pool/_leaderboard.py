@@ -1,4 +1,4 @@
-"""What out-of-fold predictions tell: leaderboard, ablation, pruning path."""
+"""Out-of-fold performance of a pool: leaderboard, ablation, pruning path."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 N_FOLDS = 5
-"""By which fusions of fewer members are cross-fitted."""
+"""Folds in which fusions of fewer members are cross-fitted."""
 ACCURACY = "accuracy"
 RMSE = "RMSE"
 LEGEND = (
-    "{measures} group: where a member differs on purpose; a standard one is of a usual kind. fit: "
+    "{measures} group: where the diversity of a member is; standard: a common learner. fit: "
     "seconds of all fits. predict: milliseconds for 100 rows."
 )
 MEASURES = {
-    ACCURACY: "Log loss and accuracy are out of fold; a member's are its own, at its best "
-    "temperature.",
-    RMSE: "Log loss, minus the mean log density, and root mean squared error are out of fold; a "
-    "member's log loss is at its best variance.",
+    ACCURACY: "Log loss and accuracy are out of fold; those of a member are its own, after "
+    "temperature scaling.",
+    RMSE: "Log loss (negative mean log density) and root mean squared error are out of fold; the "
+    "log loss of a member is after calibration of its variance.",
 }
 ABLATION_COLUMNS = (
     Heading("without"),
@@ -56,9 +56,9 @@ ABLATION_COLUMNS = (
     Heading("standard error", numeric=True),
 )
 ABLATION_LEGEND = (
-    "Out-of-fold log loss of the pool, fused again with all members and without each group; a "
-    "change above zero is what the group adds. Members are not fitted again. These fusions learn "
-    "from five folds of the rows, so that the first line need not be that of the leaderboard."
+    "Out-of-fold log loss of the pool with all members and without each group. A change above "
+    "zero is a contribution of the group. Only the fusion is refitted, with five folds of its own, "
+    "so the first line may differ from the leaderboard."
 )
 
 
@@ -111,24 +111,24 @@ class LeaderboardRow:
 @set_module("ensemblage.pool")
 @dataclass(frozen=True, repr=False)
 class Leaderboard(PrintedRows):
-    """A pool's members by their out-of-fold performance, to be printed, or read line by line.
+    """Out-of-fold performance of a pool and its members; a sequence that prints as a table.
 
     Parameters
     ----------
     rows : tuple of LeaderboardRow
-        The pool, then its members by log loss. Each has the fields ``member`` (``"pool"`` for all
-        together), ``group`` (where its diversity is: ``"rows"``, ``"columns"``, ``"decisions"``;
-        ``"standard"`` for a member of a usual kind, ``"user"`` for a user's own), ``log_loss``
-        and ``score`` (out of fold, at its best temperature or variance), ``weight`` (share of its
-        influence, None where the fusion has no such number), ``fit_seconds`` (of all fits),
-        ``predict_seconds`` (for 100 rows; None for a member that was not needed) and
-        ``n_samples`` (rows that it has learned).
+        The pool, then its members by log loss. Each has the fields ``member`` (``"pool"`` for the
+        whole pool), ``group`` (where its diversity is: ``"rows"``, ``"columns"``, ``"decisions"``;
+        ``"standard"`` for a common learner, ``"user"`` for a user's own), ``log_loss`` and
+        ``score`` (out of fold, after temperature scaling or calibration of the variance),
+        ``weight`` (relative weight in the fusion, None where the fusion has none), ``fit_seconds``
+        (of all fits), ``predict_seconds`` (for 100 rows; None for a member without a weight) and
+        ``n_samples`` (training rows).
     failures : tuple of str
-        A sentence for each member that is not in the pool, and why.
+        Members that were left out, each with the reason.
     note : str, default=""
-        Which other pool answers some of the rows.
+        Performance of the source-aware pool, if there is one.
     metric : {"accuracy", "RMSE"}, default="accuracy"
-        What ``score`` is.
+        Measure in ``score``.
 
     Examples
     --------
@@ -146,12 +146,12 @@ class Leaderboard(PrintedRows):
     metric: str = ACCURACY
 
     def as_table(self) -> TableBlock:
-        """Give the table as plain values.
+        """Return the table as plain values.
 
         Returns
         -------
         TableBlock
-            A line per member, the best figures marked.
+            A row per member, the best values marked.
         """
         columns = (
             Heading("member"),
@@ -198,21 +198,21 @@ class Leaderboard(PrintedRows):
             "n_samples": "count",
         }  # fmt: skip
         for each in self.rows:
-            expect(isinstance(each, LeaderboardRow), "a row is none")
+            expect(isinstance(each, LeaderboardRow), "a row is not a LeaderboardRow")
             expect_fitted(each, rules)
         texts = isinstance(self.failures, tuple) and isinstance(self.note, str)
-        expect(texts and all(isinstance(each, str) for each in self.failures), "a note is none")
+        expect(texts and all(isinstance(each, str) for each in self.failures), "a note is not text")
 
 
 @set_module("ensemblage.pool")
 @dataclass(frozen=True)
 class OutOfFold:
-    """Out-of-fold outputs of all members that were tried, and of the pool; 20,000 rows at most.
+    """Out-of-fold outputs of all tuned members, and of the pool; 20,000 rows at most.
 
-    ``outputs`` are (n_members, n_rows, n_outputs): probabilities of the classes, or decision values
-    of members that have none; of a numeric target, its mean and its variance. ``pool_outputs``
-    are (n_rows, n_outputs), by fusions that have not seen the row either. ``indices`` are the rows'
-    positions in ``fit``; ``y`` are class codes or the numeric target.
+    ``outputs`` are (n_members, n_rows, n_outputs): class probabilities, or decision values of
+    members without probabilities; for regression, mean and variance. ``pool_outputs`` are (n_rows,
+    n_outputs), of a cross-fitted fusion. ``indices`` are the rows' positions in ``fit``; ``y`` are
+    class codes or the numeric target.
     """
 
     names: tuple[str, ...]
@@ -225,7 +225,7 @@ class OutOfFold:
 
     @property
     def numeric(self) -> bool:
-        """Whether the target is numeric: ``y`` is then of floats."""
+        """Whether the target is numeric: ``y`` then holds floats."""
         return self.y.dtype.kind == "f"
 
     @property
@@ -243,7 +243,7 @@ class OutOfFold:
         return fitted
 
     def cross_fuse(self, fusion: Fusion, members: Sequence[int]) -> Doubles:
-        """Fuse the outputs of some members, in each of five folds as the others teach."""
+        """Fuse the outputs of some members by a fusion that is cross-fitted in five folds."""
         outputs = self.outputs[np.asarray(members, dtype=int)].astype(float)
         labels = self.target.stratification_labels(self.y)
         folds = deal_folds(labels, N_FOLDS, np.random.default_rng(0))
@@ -257,7 +257,7 @@ class OutOfFold:
         return fused
 
     def check(self, n_classes: int | None) -> None:
-        """Refuse arrays of other lengths: class codes are indices of the probabilities."""
+        """Refuse arrays of inconsistent lengths, and class codes out of range."""
         n_members, n_rows = len(self.names), len(self.y)
         expect(len(self.groups) == n_members, "groups has another length")
         if n_classes is None:
@@ -278,7 +278,7 @@ class OutOfFold:
 @set_module("ensemblage.pool")
 @dataclass(frozen=True)
 class AblationRow:
-    """Out-of-fold log loss without a group of members, its change, and that one's error."""
+    """Out-of-fold log loss without a group, its change, and the change's standard error."""
 
     group: str
     members: tuple[str, ...]
@@ -290,13 +290,13 @@ class AblationRow:
 @set_module("ensemblage.pool")
 @dataclass(frozen=True, repr=False)
 class Ablation(PrintedRows):
-    """The log loss of the whole pool, and a row for each group, the most valuable first."""
+    """Log loss of the whole pool, and a row for each group, the largest change first."""
 
     log_loss: float
     rows: tuple[AblationRow, ...]
 
     def as_table(self) -> TableBlock:
-        """Give the table as plain values: the whole pool, then a line per group."""
+        """Return the table as plain values: the whole pool, then a row per group."""
         whole = [Field("nothing"), Field(""), number_field(self.log_loss, 4), Field(""), Field("")]
         rows = [
             [
@@ -309,12 +309,15 @@ class Ablation(PrintedRows):
             for each in self.rows
         ]
         return TableBlock(
-            ABLATION_COLUMNS, [whole, *rows], "What each group contributes", ABLATION_LEGEND
+            ABLATION_COLUMNS,
+            [whole, *rows],
+            "Ablation: log loss without each group",
+            ABLATION_LEGEND,
         )
 
 
 def ablate(record: OutOfFold, fusion: Fusion) -> Ablation:
-    """Fuse again without each group in turn; a group without which nobody is left is skipped."""
+    """Refit the fusion without each group in turn; skip a group that holds all members."""
     groups, target = np.array(record.groups), record.target
     shares = np.full(len(record.y), 1 / len(record.y))
     if record.weights is not None:
@@ -341,7 +344,7 @@ def ablate(record: OutOfFold, fusion: Fusion) -> Ablation:
 @set_module("ensemblage.pool")
 @dataclass(frozen=True)
 class PruningStep:
-    """The members that are left, their seconds for 100 rows, and their log loss."""
+    """Remaining members, seconds for 100 rows, and out-of-fold log loss."""
 
     members: tuple[str, ...]
     latency: float
@@ -349,9 +352,9 @@ class PruningStep:
 
 
 def pruning_path(record: OutOfFold, seconds: dict[str, float], fusion: Fusion) -> list[PruningStep]:
-    """Drop members one by one, each time the one that costs the least loss per second saved.
+    """Drop members one by one, each time the one with the least added loss per second saved.
 
-    ``seconds`` of each fitted member for 100 rows; the others are not there to begin with.
+    ``seconds`` are prediction times for 100 rows; members without one are dropped first.
     """
 
     def step(members: list[int]) -> PruningStep:

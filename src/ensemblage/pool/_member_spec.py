@@ -1,4 +1,4 @@
-"""Targets, training data with shared folds; a member's candidates, tuning and refit."""
+"""Targets, training data with shared folds; candidates of a member, tuning and refit."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 MAX_HOLDOUT_ROWS = 10_000
-"""Test rows that are enough to fit a fusion."""
+"""Test rows of the holdout set at most; enough to fit a fusion."""
 ENCODED = "encoded"
-"""Input of members that see the table as numeric columns."""
+"""Input of members that take encoded, numeric columns."""
 TABLE = "table"
-"""Input of members that see the table itself."""
+"""Input of members that take the table itself."""
 LOG_GROWTH_GRID = np.arange(-16, 17) / 2
-"""Log ratios of the variance at the highest prediction to that at the lowest, to choose from."""
+"""Candidates of the log ratio of the variances at the highest and the lowest prediction."""
 PRIOR_WEIGHT = 1e-3
 """Weight of the class frequencies in every member's probabilities."""
 FIXED_WEIGHT_PENALTY = 1e9
-"""With such a penalty the weight of a single member is one."""
+"""A penalty so large that the weight of a single member is one."""
 
 
 def fit_growing_correction(fused: Doubles, y: Doubles, weights: Doubles | None) -> dict[str, float]:
-    """Learn from out-of-fold normals how a variance is corrected, and grows with the mean.
+    """Fit a variance correction to out-of-fold normal predictions; it may grow with the mean.
 
     The variance v becomes (factor v + offset) exp(log_growth t), where t is 0 at the prediction
     ``low`` and 1 at ``high``. There is no growth unless its gain exceeds its standard error.
@@ -74,8 +74,8 @@ def correct_variance(fused: Doubles, correction: dict[str, float]) -> Doubles:
     return np.column_stack([mean, variance * np.exp(correction["log_growth"] * levels)])
 
 
-def is_sound_correction(correction: dict[str, float]) -> bool:
-    """Tell whether every variance comes out finite and above zero."""
+def is_valid_correction(correction: dict[str, float]) -> bool:
+    """Whether every corrected variance is finite and above zero."""
     if set(correction) != {"factor", "offset", "log_growth", "low", "high"}:
         return False
     sizes = (correction["factor"], correction["offset"])
@@ -85,7 +85,7 @@ def is_sound_correction(correction: dict[str, float]) -> bool:
 
 
 def _significant_growth(squares: Doubles, levels: Doubles, shares: Doubles) -> float:
-    """Find the log growth of the least log loss; 0 where its gain is not significant."""
+    """Return the log growth of least log loss; 0 where its gain is within a standard error."""
     sizes = np.array([shares @ (squares * np.exp(-g * levels)) for g in LOG_GROWTH_GRID])
     if not sizes.min() > 0:  # no residual
         return 0.0
@@ -106,29 +106,29 @@ def _levels(mean: Doubles, low: float, high: float) -> Doubles:
 
 
 class PoolClassTarget(ClassTarget):
-    """Classes; members' outputs are probabilities, or decision values."""
+    """Classes; outputs of members are probabilities, or decision values."""
 
     __slots__ = ()
 
     storage_dtype = np.float32
 
     def calibrator(self) -> Fusion:
-        """Give a fusion that calibrates one member."""
+        """Return a fusion that calibrates one member."""
         return LogLinearPool(weight_penalty=FIXED_WEIGHT_PENALTY, prior_weight=PRIOR_WEIGHT)
 
     def prior_output(self, y: NDArray[np.intp], weights: Doubles | None) -> Doubles:
-        """Give the class frequencies, (n_outputs,)."""
+        """Return the class frequencies, (n_outputs,)."""
         counts = np.bincount(y, weights, minlength=self.n_outputs)
         return np.asarray(counts / counts.sum())
 
     def outputs_from_oob(self, predicted: Doubles, prior: Doubles) -> Doubles:
-        """Read a forest's out-of-bag predictions; a row in every bootstrap has none."""
+        """Convert out-of-bag predictions; a row in every bootstrap has none, and gets the prior."""
         outputs = np.nan_to_num(predicted)
         outputs[outputs.sum(axis=1) == 0] = prior
         return outputs
 
     def outputs_from_stages(self, staged: Doubles, classes: NDArray[np.intp]) -> Doubles:
-        """Read staged probabilities, (n_stages, n_samples, len(classes))."""
+        """Convert staged probabilities, (n_stages, n_samples, len(classes))."""
         outputs = np.zeros((*staged.shape[:2], self.n_outputs))
         outputs[:, :, classes] = staged
         return outputs
@@ -146,30 +146,30 @@ class PoolClassTarget(ClassTarget):
 
 
 class PoolNumericTarget(NumericTarget):
-    """A numeric target; members' outputs are a mean and a variance."""
+    """A numeric target; outputs of members are a mean and a variance."""
 
     __slots__ = ()
 
     storage_dtype = np.float64
 
     def calibrator(self) -> Fusion:
-        """Give a fusion that calibrates one member."""
+        """Return a fusion that calibrates one member."""
         return LogLinearPool(weight_penalty=FIXED_WEIGHT_PENALTY)
 
     def prior_output(self, y: Doubles, weights: Doubles | None) -> Doubles:
-        """Give the mean and variance of the target, (n_outputs,)."""
+        """Return the mean and variance of the target, (n_outputs,)."""
         return np.array([np.average(y, weights=weights), self.scale**2])
 
     def outputs_from_oob(self, predicted: Doubles, prior: Doubles) -> Doubles:
-        """Put the target's variance beside a forest's out-of-bag predictions."""
+        """Add the target's variance to out-of-bag predictions."""
         return np.column_stack([predicted, np.full(len(predicted), prior[1])])
 
     def outputs_from_stages(self, staged: Doubles, classes: NDArray[Any]) -> Doubles:
-        """Put the target's variance beside staged predictions, (n_stages, n_samples)."""
+        """Add the target's variance to staged predictions, (n_stages, n_samples)."""
         return np.stack([staged, np.full(staged.shape, self.scale**2)], axis=2)
 
     def row_losses(self, outputs: Doubles, y: Doubles) -> Doubles:
-        """Minus the log density of each row."""
+        """Negative log density of each row."""
         return -normal_log_density(Normals(outputs[:, 0], outputs[:, 1]), y)
 
     def uncalibrated_losses(self, outputs: Doubles, y: Doubles) -> Doubles:
@@ -185,22 +185,21 @@ PoolTarget: TypeAlias = PoolClassTarget | PoolNumericTarget
 
 
 def mean_loss(losses: Doubles, weights: Doubles | None = None) -> float:
-    """Average the losses of rows, by weights where there are some."""
+    """Weighted mean of the rows' losses."""
     return float(np.average(losses, weights=weights))
 
 
 def log_loss(probabilities: Doubles, y: NDArray[np.intp], weights: Doubles | None = None) -> float:
-    """Mean log loss of classes, weighted where there are weights."""
+    """Weighted mean log loss of class probabilities."""
     target = PoolClassTarget(np.arange(probabilities.shape[1]))
     return mean_loss(target.row_losses(probabilities, y), weights)
 
 
 class TrainingData(NamedTuple):
-    """Validated rows; ``y`` are class codes or a numeric target, as the ``target`` says.
+    """Validated rows; ``y`` are class codes or a numeric target, see ``target``.
 
-    With ``has_groups`` no group may be on both sides of a fold. ``indices`` are the rows' positions
-    in what the user gave, None for all. ``table`` are the same rows with their categories; None
-    where ``X`` is all that there is.
+    With ``has_groups`` no fold splits a group. ``indices`` are the rows' positions in the user's
+    data, None for all. ``table`` are the same rows before encoding; None if nothing was encoded.
     """
 
     X: Any
@@ -222,30 +221,30 @@ class TrainingData(NamedTuple):
 
     @property
     def labels(self) -> Indices:
-        """What folds and subsamples keep the shares of: classes, or quantiles of the target."""
+        """Labels by which folds and subsamples are stratified: classes, or target quantiles."""
         return self.target.stratification_labels(self.y)
 
     @property
     def prior(self) -> Doubles:
-        """Output without any member, (n_outputs,)."""
+        """Prediction without any member, (n_outputs,)."""
         return self.target.prior_output(self.y, self.weights)
 
     @property
     def tested(self) -> Indices:
-        """Rows that are in the test part of a fold, sorted."""
+        """Rows in the test part of a fold, sorted."""
         return np.unique(np.concatenate([fold.test for fold in self.folds]))
 
     @property
     def every_row_tested_once(self) -> bool:
-        """Whether several folds test every row once, as an ensemble's own outputs need it."""
+        """Whether several folds test every row once, as outputs of an ensemble's own CV require."""
         tested = np.concatenate([fold.test for fold in self.folds])
         return len(self.folds) > 1 and np.array_equal(np.sort(tested), np.arange(len(self.y)))
 
     def take(self, kept: Indices) -> TrainingData:
-        """Leave the other rows out, of the folds too; without the table."""
-        places = np.full(len(self.y), -1)
-        places[kept] = np.arange(len(kept))
-        folds = [Fold(*(places[side][places[side] >= 0] for side in fold)) for fold in self.folds]
+        """Keep some rows, in the folds too; without the table."""
+        new = np.full(len(self.y), -1)  # position of each row among the kept, -1 for the others
+        new[kept] = np.arange(len(kept))
+        folds = [Fold(*(new[side][new[side] >= 0] for side in fold)) for fold in self.folds]
         return self._replace(
             X=self.X[kept],
             y=self.y[kept],
@@ -257,7 +256,7 @@ class TrainingData(NamedTuple):
 
 
 def make_cv_folds(y: Indices, cv: Any, seed: int, groups: Any = None) -> list[Fold]:
-    """Make the folds that all members share; a rare class may be missing from some of them."""
+    """Make the folds that all members share; a rare class may be missing from some."""
     if not isinstance(cv, Integral):
         splits = check_cv(cv, y, classifier=True).split(np.zeros(len(y)), y, groups)
         return [Fold(np.asarray(train), np.asarray(test)) for train, test in splits]
@@ -266,14 +265,14 @@ def make_cv_folds(y: Indices, cv: Any, seed: int, groups: Any = None) -> list[Fo
 
 
 def holdout_fold(y: Indices, seed: int, groups: Any = None) -> list[Fold]:
-    """Hold a tenth of the rows out once, or as many as are enough to fit a fusion."""
+    """Make one holdout set of a tenth of the rows, ``MAX_HOLDOUT_ROWS`` at most."""
     tenth = make_folds(y, 10, seed, groups)[0].test
     test = stratified_subsample(tenth, y, MAX_HOLDOUT_ROWS, seed)
     return [Fold(np.setdiff1d(np.arange(len(y)), tenth if groups is not None else test), test)]
 
 
 def stratified_subsample(rows: Indices, y: Indices, limit: int | None, seed: int) -> Indices:
-    """Draw so many of some rows, sorted, with the classes' shares; two or more of each class."""
+    """Draw a sorted, stratified subsample of some rows; two or more of each class."""
     if limit is None or len(rows) <= limit:
         return rows
     order = np.random.default_rng(seed).permutation(len(rows))
@@ -291,9 +290,9 @@ def stratified_subsample(rows: Indices, y: Indices, limit: int | None, seed: int
 class FoldPredictions(NamedTuple):
     """Outputs of a member's candidates on the test rows of one fold, or on all rows.
 
-    ``outputs`` are (n_candidates, n_test, n_outputs). A member with out-of-fold outputs of its own,
-    such as a forest out of bag, is fitted to all rows already: ``model``. Boosting tells how many
-    ``rounds`` each candidate has.
+    ``outputs`` are (n_candidates, n_test, n_outputs). ``model`` is fitted to all rows; only of
+    members with out-of-bag or out-of-fold outputs of their own. ``rounds`` are the boosting rounds
+    of each candidate.
     """
 
     outputs: Doubles
@@ -303,7 +302,7 @@ class FoldPredictions(NamedTuple):
 
 
 class TunedMember(NamedTuple):
-    """A member as tuned, with its seed and its out-of-fold outputs.
+    """A tuned member, with its seed and its out-of-fold outputs.
 
     ``outputs`` are (n_samples, n_outputs), NaN for a row that no fold tests; ``chosen`` is the
     index of the candidate, and ``refit_share`` the share of its ``seconds`` that a refit takes.
@@ -320,12 +319,12 @@ class TunedMember(NamedTuple):
 
 @dataclass(frozen=True)
 class MemberSpec:
-    """A member: candidates that are tried on the shared folds, the best of which is fitted.
+    """A member: candidates that are cross-validated on the shared folds; the best is refitted.
 
     ``group`` is where its diversity is. A fit to n rows costs (n + ``cost_offset``) to the power of
-    ``cost_exponent``. At most ``max_rows`` are learned, drawn at random; with more columns than
-    ``max_columns`` the member is dropped; None for any. One that ``reads_tables`` gets categories
-    as they are. A ``numeric`` one is a regressor.
+    ``cost_exponent``. It is fitted to at most ``max_rows`` rows, drawn at random; with more columns
+    than ``max_columns`` it is dropped; None for no limit. With ``reads_tables`` it takes the table
+    without encoding. With ``numeric`` it is a regressor.
     """
 
     name: str
@@ -339,26 +338,26 @@ class MemberSpec:
     numeric: bool = False
 
     def relative_cost(self, n_rows: int) -> float:
-        """Cost of a fit, in a unit of its own."""
+        """Cost of a fit, up to a constant factor."""
         n_learned = min(n_rows, self.max_rows or n_rows)
         return float((n_learned + self.cost_offset) ** self.cost_exponent)
 
     def cheap_variant(self) -> tuple[Self, float]:
-        """Give a spec of the same kind that takes less time, and how many times less."""
+        """Return a cheaper spec of the same kind, and the ratio of the costs."""
         return replace(self, candidates=self.candidates[:1]), float(len(self.candidates))
 
     @property
     def response(self) -> str:
-        """Method that gives the member's outputs."""
+        """Method that returns the member's outputs."""
         if self.numeric:
             return regressor_response_method(self.candidates[0])
         return common_response_method(self.candidates)
 
     def limited(self, n_rows: int) -> Self:
-        """Give a spec that learns so many rows at most."""
+        """Return a spec that is fitted to so many rows at most."""
         return replace(self, max_rows=min(n_rows, self.max_rows or n_rows))
 
-    def learns_all(self, data: TrainingData) -> bool:
+    def uses_all_rows(self, data: TrainingData) -> bool:
         return self.max_rows is None or self.max_rows >= len(data.y)
 
     def too_wide(self, data: TrainingData) -> bool:
@@ -369,22 +368,22 @@ class MemberSpec:
         return TABLE if self.reads_tables and data.table is not None else ENCODED
 
     def input_data(self, data: TrainingData) -> TrainingData:
-        """Give the rows as the member sees them."""
+        """Return the data in the form that the member takes."""
         X = data.table if self.input_kind(data) == TABLE else data.X
         return data._replace(X=X, table=None)
 
     def parts(self, data: TrainingData) -> Sequence[Fold | None]:
-        """List what can be tried in parallel: folds; None stands for all rows at once."""
+        """List the parallel tasks: folds; None stands for all rows at once."""
         return data.folds
 
     def fit_predict_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> FoldPredictions:
-        """Try the candidates on a fold."""
+        """Fit the candidates to a fold, and predict its test rows."""
         start = time.perf_counter()
-        outputs = self.predict_held_out(data, self.learned_fold(data, fold, seed), seed)
+        outputs = self.predict_held_out(data, self.limit_training_rows(data, fold, seed), seed)
         return FoldPredictions(outputs, time.perf_counter() - start)
 
-    def learned_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> Fold:
-        """Restrict a fold, or all rows on both sides, to the training rows that are learned."""
+    def limit_training_rows(self, data: TrainingData, fold: Fold | None, seed: int) -> Fold:
+        """Restrict the training rows of a fold, or all rows, to ``max_rows``."""
         every = np.arange(len(data.y))
         train, test = fold or (every, every)
         return Fold(stratified_subsample(train, data.labels, self.max_rows, seed), test)
@@ -398,7 +397,7 @@ class MemberSpec:
     def select_candidate(
         self, data: TrainingData, tried: Sequence[FoldPredictions], seed: int
     ) -> TunedMember:
-        """Take the candidate with the least out-of-fold loss, once it is calibrated."""
+        """Choose the candidate with the least out-of-fold loss after calibration."""
         n_candidates = len(tried[0].outputs)
         outputs = np.full((n_candidates, len(data.y), data.n_outputs), np.nan)
         for part, each in zip(self.parts(data), tried, strict=True):
@@ -409,29 +408,29 @@ class MemberSpec:
         return TunedMember(self, seed, outputs[best], best, seconds, tried[0].model)
 
     def eligible(self, tried: Sequence[FoldPredictions]) -> NDArray[np.bool_]:
-        """Tell of which candidates the loss can be believed."""
+        """Mark the candidates that may be chosen."""
         return np.ones(len(tried[0].outputs), dtype=bool)
 
     def loss(self, outputs: Doubles, data: TrainingData) -> float:
-        """Mean out-of-fold log loss, once calibrated."""
+        """Mean out-of-fold log loss after calibration."""
         tested = data.tested
         losses = data.target.row_losses(calibrate_member(outputs, data), data.y[tested])
         return mean_loss(losses, data.weights_at(tested))
 
     def build(self, chosen: int) -> Any:
-        """Give the candidate of that index, not fitted."""
+        """Return the candidate of that index, unfitted."""
         return self.candidates[chosen]
 
     def refit(self, data: TrainingData, tuned: TunedMember) -> Any:
-        """Fit the chosen candidate to all rows, unless it is fitted already."""
+        """Fit the chosen candidate to all rows, unless it already is."""
         if tuned.model is not None:
             return tuned.model
-        train = self.learned_fold(data, None, tuned.seed).train
+        train = self.limit_training_rows(data, None, tuned.seed).train
         return fit_clone(self.build(tuned.chosen), data, train, tuned.seed)
 
 
 def fit_clone(estimator: Any, data: TrainingData, train: Indices, seed: int, **passed: Any) -> Any:
-    """Fit a copy to some rows; if their targets are all alike, a constant member."""
+    """Fit a copy to some rows; if their targets are all equal, a constant member."""
     y = data.y[train]
     if (y == y[0]).all():
         return data.target.constant_member(y)
@@ -443,7 +442,7 @@ def fit_clone(estimator: Any, data: TrainingData, train: Indices, seed: int, **p
 
 
 def calibrate_member(outputs: Doubles, data: TrainingData) -> Doubles:
-    """Calibrate the temperature, or the variance, of one member; (n_tested, n_outputs)."""
+    """Calibrate one member by its temperature, or its variance; (n_tested, n_outputs)."""
     tested = data.tested
     own = outputs[tested][None]
     calibrator = data.target.calibrator()
@@ -457,20 +456,17 @@ def calibrate_member(outputs: Doubles, data: TrainingData) -> Doubles:
 
 
 class OutOfBag(MemberSpec):
-    """A forest: each row is predicted by the trees whose bootstrap left it out.
-
-    Where rows have groups that would leak, and folds are used.
-    """
+    """A forest, with out-of-bag outputs; with folds where groups would leak."""
 
     def cheap_variant(self) -> tuple[Self, float]:
-        """Give a tenth of the forest."""
+        """Return a forest with a tenth of the trees."""
         (forest,) = self.candidates
         n_trees = max(1, forest.n_trees // 10)
         fewer = clone(forest).set_params(n_trees=n_trees)
         return replace(self, candidates=(fewer,)), forest.n_trees / n_trees
 
     def parts(self, data: TrainingData) -> Sequence[Fold | None]:
-        out_of_bag = data.every_row_tested_once and self.learns_all(data) and not data.has_groups
+        out_of_bag = data.every_row_tested_once and self.uses_all_rows(data) and not data.has_groups
         return [None] if out_of_bag else data.folds
 
     def fit_predict_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> FoldPredictions:
@@ -486,10 +482,10 @@ class OutOfBag(MemberSpec):
 
 
 class InternalFolds(MemberSpec):
-    """An ensemble on strata: out-of-fold outputs of its members, only its gate is refitted."""
+    """A strata ensemble: outputs of its own cross-validation, in which the gate is refitted."""
 
     def parts(self, data: TrainingData) -> Sequence[Fold | None]:
-        return [None] if data.every_row_tested_once and self.learns_all(data) else data.folds
+        return [None] if data.every_row_tested_once and self.uses_all_rows(data) else data.folds
 
     def fit_predict_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> FoldPredictions:
         if fold is not None:
@@ -498,7 +494,7 @@ class InternalFolds(MemberSpec):
         (ensemble,) = self.candidates
         model = set_seed(clone(ensemble), seed).set_params(cv=data.folds)
         outputs = fit_with_out_of_fold(model, data.X, data.y, sample_weight=data.weights)
-        model.set_params(cv=len(data.folds))  # folds need not be kept
-        unknown = np.isnan(outputs).any(axis=1)  # in a fold without which a class is missing
+        model.set_params(cv=len(data.folds))  # do not store the folds
+        unknown = np.isnan(outputs).any(axis=1)  # where a class is missing from the training rows
         outputs[unknown] = data.prior
         return FoldPredictions(outputs[None], time.perf_counter() - start, model)

@@ -29,12 +29,12 @@ from ensemblage.strata import (
 from ensemblage.subspace import JointSubspaceClassifier
 
 STANDARD = "standard"
-"""Group of members of usual kinds."""
+"""Group of common learners."""
 USER = "user"
 """Group of a user's own members."""
 N_TREES = 200
 MAX_LIBRARY_ROWS = 20_000
-"""Rows that members of this library learn at most."""
+"""Rows that members of this library are fitted to at most."""
 SVM_GRID = [(C, gamma) for C in (1.0, 10.0, 100.0) for gamma in ("scale", 0.01, 0.1)]
 
 
@@ -70,7 +70,7 @@ def _boosting(*, numeric: bool = False) -> MemberSpec:
 
 
 def _catboost() -> MemberSpec:
-    found = require("catboost", "The member 'catboost'", otherwise="Or leave it out of `members`.")
+    found = require("catboost", "The member 'catboost'", otherwise="Or remove it from `members`.")
     quiet = found.CatBoostClassifier(verbose=False, allow_writing_files=False, thread_count=1)
     return MemberSpec("catboost", STANDARD, (quiet,))
 
@@ -89,7 +89,7 @@ def _network() -> MemberSpec:
     candidates = (InnerBayesNetClassifier(view_size=0.3, arc_confidence=False),)
     return MemberSpec(
         "network", "decisions", candidates, reads_tables=True, max_rows=MAX_LIBRARY_ROWS,
-        max_columns=300,  # a search for parents compares all pairs of columns
+        max_columns=300,  # the structure search compares all pairs of columns
     )  # fmt: skip
 
 
@@ -111,7 +111,7 @@ CLASSIFIERS: dict[str, Callable[[], MemberSpec]] = {
     "strata": _strata,
     "catboost": _catboost,
 }
-"""By value per second on small data, the best first: a time budget goes by this order."""
+"""In order of gain per second on small data, in which a time budget fits them."""
 REGRESSORS: dict[str, Callable[[], MemberSpec]] = {
     "svr": partial(_svm, numeric=True),
     "ridge": _ridge,
@@ -140,25 +140,25 @@ REGRESSOR_POOLS: dict[str, tuple[str, ...]] = {
 def resolve_members(
     members: Any, *, weighted: bool = False, numeric: bool = False
 ) -> list[MemberSpec]:
-    """Make specs of a pool's name, or of a list of names, estimators and pairs of both."""
+    """Return the specs of a named pool, or of a list of names, estimators and pairs of both."""
     pools = REGRESSOR_POOLS if numeric else CLASSIFIER_POOLS
     if isinstance(members, str):
         if members not in pools:
             raise ValueError(
-                f"members={members!r} is not known.{suggestion(members, pools)} Use one of "
+                f"members={members!r} is unknown.{suggestion(members, pools)} Use one of "
                 f"{listing(map(repr, pools))}, or a list of members."
             )
         specs = [_resolve_member(each, numeric) for each in pools[members]]
     elif len(members) == 0:
-        raise ValueError("members is an empty list; a pool needs a member or more.")
-    else:  # a member that is named takes part on any number of columns
+        raise ValueError("members is an empty list; a pool needs at least one member.")
+    else:  # a listed member is used with any number of columns
         named = [replace(_resolve_member(each, numeric), max_columns=None) for each in members]
         specs = _with_unique_names(named)
     for each in specs if weighted else ():
         if each.group == USER and fit_parameter(each.candidates[0], "sample_weight") is None:
             raise ValueError(
-                f"sample_weight was given, but the member {each.name!r} takes none. Leave "
-                "sample_weight out, or the member out of `members`."
+                f"sample_weight was given, but the member {each.name!r} does not support it. Omit "
+                "sample_weight, or remove the member from `members`."
             )
     return specs
 
@@ -168,8 +168,8 @@ def _resolve_member(given: Any, numeric: bool) -> MemberSpec:
     if isinstance(given, str):
         if given not in known:
             raise ValueError(
-                f"members holds {given!r}, which is no member.{suggestion(given, known)} There "
-                f"are: {listing(known)}."
+                f"members holds {given!r}, which is unknown.{suggestion(given, known)} Use one "
+                f"of {listing(known)}."
             )
         return known[given]()
     name, estimator = given if isinstance(given, tuple) else (type(given).__name__, given)
@@ -177,14 +177,14 @@ def _resolve_member(given: Any, numeric: bool) -> MemberSpec:
     usable = hasattr(estimator, "fit") and hasattr(estimator, "predict")
     if not usable or (numeric and is_classifier(estimator)):
         raise TypeError(
-            f"members holds {estimator!r}, which is no {kind}. Give names of members, "
+            f"members holds {estimator!r}, which is no {kind}. Use names of members, "
             f"{kind}s, or pairs of a name and a {kind}."
         )
     return MemberSpec(str(name), USER, (estimator,), numeric=numeric)
 
 
 def _with_unique_names(specs: list[MemberSpec]) -> list[MemberSpec]:
-    """Put a counter after names that several have."""
+    """Append a counter to names that occur more than once."""
     counts, seen = Counter(each.name for each in specs), Counter[str]()
     unique = []
     for each in specs:

@@ -1,4 +1,4 @@
-"""Members' predictions of one row and their contributions."""
+"""Contributions of members to the prediction of one row."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Doubles = NDArray[np.float64]
 @set_module("ensemblage.pool")
 @dataclass(frozen=True)
 class MemberContribution:
-    """One member's prediction of a row; probabilities of classes, or a number and its std."""
+    """One member's prediction of a row: class probabilities, or mean and standard deviation."""
 
     member: str
     weight: float | None
@@ -42,32 +42,32 @@ class MemberContribution:
 @set_module("ensemblage.pool")
 @dataclass(frozen=True, repr=False)
 class RowExplanation(PrintedTable):
-    """How a pool came to its prediction of one row; prints as a table.
+    """Explanation of a pool's prediction of one row; prints as a table.
 
     Parameters
     ----------
     prediction : object
-        The class, or the number.
+        The predicted class, or value of a numeric target.
     members : tuple of MemberContribution
-        The members, those that contribute most first. Each has the fields ``member`` (its name),
-        ``weight`` (share of its influence on the pool, or of the precision of the prediction; None
-        where the fusion has no such number), ``contribution`` (what it adds to the log odds of the
-        prediction against the runner-up, or to the predicted number; None where the fusion has no
-        such number) and what it predicts itself: ``probabilities`` of the classes, or
-        ``prediction`` and ``std``, its standard deviation.
+        The members, the largest contribution first. Each has the fields ``member`` (its name),
+        ``weight`` (relative weight in the fusion, or its share of the precision of the prediction;
+        None where the fusion has none), ``contribution`` (to the log-odds of the prediction against
+        the runner-up, or to the predicted value; None where the fusion is not additive) and its own
+        prediction: ``probabilities`` of the classes, or ``prediction`` and ``std``, its standard
+        deviation.
     baseline : float or None
-        What is there without any member: class biases in log odds, or the mean of the target in
-        training. With all contributions it adds up to the pool's log odds, or to the prediction.
+        Prediction without any member: class biases in log-odds, or the mean of the training target.
+        Baseline and contributions add up to the pool's log-odds, or to the prediction.
     runner_up : object, default=None
-        The class that comes next.
+        The second most probable class.
     classes : tuple, default=()
         All classes; empty for a numeric target.
     probabilities : tuple of float, default=()
-        Of the classes, in their order.
+        The pool's class probabilities, in the order of ``classes``.
     std : float, default=None
-        Standard deviation of a predicted number.
+        Standard deviation of the prediction of a numeric target.
     source : object, default=None
-        The row's source, if the pool that answered knows it.
+        The row's source, if the source-aware pool predicted it.
 
     Examples
     --------
@@ -90,18 +90,18 @@ class RowExplanation(PrintedTable):
 
     @property
     def log_odds(self) -> float | None:  # numpydoc ignore=RT01
-        """Log odds of the predicted class against the runner-up; None without contributions."""
+        """Log-odds of the predicted class against the runner-up; None without contributions."""
         if self.baseline is None or not self.classes:
             return None
         return self.baseline + sum(each.contribution or 0.0 for each in self.members)
 
     def as_table(self) -> TableBlock:
-        """Give the table as plain values.
+        """Return the table as plain values.
 
         Returns
         -------
         TableBlock
-            The pool, then a line per member; contributions add up to the pool's.
+            The pool, then a row per member; contributions add up to the pool's.
         """
         return self._class_table() if self.classes else self._numeric_table()
 
@@ -122,11 +122,10 @@ class RowExplanation(PrintedTable):
             empty = [Field("")] * (len(self.classes) + 1)
             rows.append([Field("(baseline)"), *empty, signed_field(self.baseline, 2)])
             legend += (
-                f" contribution: what a member adds to the log odds of {self.prediction} against "
-                f"{self.runner_up}; the baseline is what the pool adds without any member, and the "
-                "pool has the sum."
+                f" contribution: to the log-odds of {self.prediction} against {self.runner_up}; "
+                "the pool has the total, baseline included."
             )
-        known = "" if self.source is None else f", by the pool that knows {self.source}"
+        known = "" if self.source is None else f" (source-aware, source {self.source})"
         return _table(heads, rows, f"The prediction is {self.prediction}{known}", legend)
 
     def _numeric_table(self) -> TableBlock:
@@ -137,14 +136,14 @@ class RowExplanation(PrintedTable):
             if each.contribution is not None:
                 sign = "" if each.contribution < 0 else "+"
                 added = Field(f"{sign}{write_number(each.contribution)}", each.contribution)
-            numbers = [
+            mean_and_std = [
                 Field(write_number(value, digits), value)
                 for value, digits in ((each.prediction or 0.0, 6), (each.std or 0.0, 4))
             ]
-            rows.append([Field(each.member), *numbers, share_field(each.weight), added])
+            rows.append([Field(each.member), *mean_and_std, share_field(each.weight), added])
         legend = (
-            "std: standard deviation. contribution: what a member adds to the prediction, from the "
-            f"mean of the target in training, {write_number(self.baseline or 0.0)}."
+            "std: standard deviation. contribution: to the prediction, relative to the baseline, "
+            f"the mean of the training target, {write_number(self.baseline or 0.0)}."
         )
         title = f"The prediction is {write_number(self.prediction, 6)}"
         return _table(["prediction", "std", "weight", "contribution"], rows, title, legend)
@@ -155,7 +154,7 @@ def _table(heads: list[str], rows: list[list[Field]], title: str, legend: str) -
     return TableBlock(columns, rows, title, legend)
 
 
-def explain_class(
+def explain_classification(
     names: list[str], outputs: Doubles, fusion: Fusion, classes: Any, offsets: Doubles | None = None
 ) -> RowExplanation:
     """Explain the pool's prediction of one row; ``outputs`` are (n_members, 1, n_classes).
@@ -190,7 +189,7 @@ def explain_class(
     )
 
 
-def explain_number(
+def explain_regression(
     names: list[str], outputs: Doubles, fusion: Fusion, target_mean: float
 ) -> RowExplanation:
     """Explain the pool's prediction of one row; ``outputs`` are (n_members, 1, 2)."""
@@ -200,7 +199,7 @@ def explain_number(
         variances = variances * fusion.variance_factors_[:, -1]
     weights = fusion.row_weights(outputs)
     shares: list[float | None] = [None] * len(names) if weights is None else weights[0].tolist()
-    # stacking has weights, too, but they do not add up to its prediction
+    # stacking has weights too, but its prediction is no weighted mean
     adds_up = weights is not None and bool(np.isclose(weights[0] @ means, mean))
     members = [
         MemberContribution(

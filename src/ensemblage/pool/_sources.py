@@ -1,4 +1,4 @@
-"""The source-aware pool: members that see the source, offsets, scores of unseen sources."""
+"""The source-aware pool: its members, offsets, and leave-source-out scores."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ensemblage._core import (
     PROBABILITY_FLOOR,
     UNKNOWN_SOURCE,
     Fold,
+    count,
     deal_folds,
     draw_seeds,
     expect,
@@ -47,7 +48,7 @@ from ensemblage.pool._member_spec import (
     TunedMember,
     fit_clone,
 )
-from ensemblage.pool._row_explanation import RowExplanation, explain_class
+from ensemblage.pool._row_explanation import RowExplanation, explain_classification
 from ensemblage.sources import (
     PartialPoolingClassifier,
     add_intercepts,
@@ -62,35 +63,35 @@ Indices = NDArray[np.intp]
 Integers = NDArray[np.int64]
 
 GROUP = "sources"
-"""Of the members that see the source."""
+"""Group of source-aware members."""
 N_TREES = 200
 N_FOLDS = 5
 MAX_LEFT_OUT_FOLDS = 5
-"""More sources than these are left out in groups."""
+"""Leave-source-out folds at most; with more sources, each fold leaves out several."""
 
 
 def class_scores(proba: NDArray[np.floating[Any]], y: NDArray[np.intp]) -> Doubles:
-    """Conformity scores of rows: one less the probability of the class."""
+    """Nonconformity scores of rows: one minus the probability of the true class."""
     return np.asarray(1 - proba[np.arange(len(y)), y], dtype=float)
 
 
 def new_source_threshold(
     scores: Doubles, sources: Integers, weights: Doubles, coverage: float
 ) -> float:
-    """Threshold for a new source, of scores with the source left out; sources count alike."""
+    """Threshold for new sources, of leave-source-out scores; sources have equal weight."""
     totals = np.bincount(sources, weights)
     return weighted_threshold(scores, weights / totals[sources], coverage, 0.0)
 
 
 def unknown_source_threshold(record: OutOfFold, coverage: float) -> float:
-    """Threshold of rows without a source."""
+    """Threshold for rows without a source."""
     weights = np.ones(len(record.y)) if record.weights is None else record.weights
     scores = class_scores(record.pool_outputs, record.y)
     return weighted_threshold(scores, weights / weights.mean(), coverage, 1.0)
 
 
 def interval_factor(record: OutOfFold, coverage: float) -> float:
-    """Give the standard deviations that an interval reaches; of few rows, the largest residual."""
+    """Half width of an interval in standard deviations; with few rows, the largest residual."""
     mean, variance = record.pool_outputs.T
     scores = np.abs(record.y - mean) / np.sqrt(variance)
     weights = np.ones(len(scores)) if record.weights is None else record.weights
@@ -99,7 +100,7 @@ def interval_factor(record: OutOfFold, coverage: float) -> float:
 
 
 def prediction_sets(proba: Doubles, thresholds: Doubles) -> NDArray[np.bool_]:
-    """Mark the most probable class, and all whose score is within the row's threshold."""
+    """Mark the most probable class, and all classes with a score within the threshold."""
     inside = 1 - proba <= thresholds[:, None]
     inside[np.arange(len(proba)), proba.argmax(axis=1)] = True
     return np.asarray(inside)
@@ -107,7 +108,7 @@ def prediction_sets(proba: Doubles, thresholds: Doubles) -> NDArray[np.bool_]:
 
 @set_module("ensemblage.pool")
 class SourceAwareClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier that takes ``sources``, for rows whose last columns indicate one each."""
+    """Pass the last columns, one indicator per source, to a classifier as ``sources``."""
 
     def __init__(self, estimator: Any, n_sources: int) -> None:
         self.estimator = estimator
@@ -140,10 +141,10 @@ class SourceAwareClassifier(ClassifierMixin, BaseEstimator):
 
 
 class PenaltiesBySharedFolds(MemberSpec):
-    """Partial pooling: the shared folds choose the penalties, and give out-of-fold outputs."""
+    """Partial pooling: penalties are chosen, and outputs predicted, on the shared folds."""
 
     def parts(self, data: TrainingData) -> Sequence[Fold | None]:
-        return [None] if data.every_row_tested_once and self.learns_all(data) else data.folds
+        return [None] if data.every_row_tested_once and self.uses_all_rows(data) else data.folds
 
     def fit_predict_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> FoldPredictions:
         if fold is not None:
@@ -162,12 +163,12 @@ class PenaltiesBySharedFolds(MemberSpec):
             again = replace(self, candidates=(settled,))
             outputs[:, each.test] = again.predict_held_out(data, each, seed)
         for estimator in (model.estimator, found):
-            estimator.set_params(cv=N_FOLDS)  # folds need not be kept
+            estimator.set_params(cv=N_FOLDS)  # do not store the folds
         return FoldPredictions(outputs, time.perf_counter() - start, model)
 
 
 def source_aware_members(n_sources: int) -> list[MemberSpec]:
-    """Give the members of the source-aware pool."""
+    """Return the members of the source-aware pool."""
     regression = SourceAwareClassifier(PartialPoolingClassifier(), n_sources)
     forest = CompactForestClassifier(N_TREES, min_samples_leaf=2)
     return [
@@ -184,10 +185,10 @@ def score_unseen_sources(
     codes: Integers,
     n_jobs: int | None,
 ) -> dict[str, NDArray[Any]] | None:
-    """Refit the members without each group of sources; give scores of the rows left out.
+    """Refit the members on leave-source-out folds; return scores of the rows left out.
 
-    None where that is not possible. The fusion stays as it is: choosing by new sources is no
-    better than by cross-validation.
+    None where that is not possible. The fusion is not refitted: a fusion chosen by
+    leave-source-out validation is no better than one chosen by cross-validation.
     """
     folds = source_folds(codes, MAX_LEFT_OUT_FOLDS)
     tasks = []
@@ -219,16 +220,16 @@ def score_unseen_sources(
 @set_module("ensemblage.pool")
 @dataclass(frozen=True)
 class SourcePool:
-    r"""The pool that predicts rows whose source is known.
+    r"""The source-aware pool, which predicts rows of known sources.
 
-    ``names`` are the sources, sorted; ``pool`` has the members that see the source, and their
-    fusion; ``offsets``, (n_sources, n_classes), are added to its log probabilities.
-    ``offset_penalty`` shrinks them to zero, None where they do not help: a source's offsets
-    minimise its out-of-fold log loss plus :math:`\nu \|b_s\|^2`, with :math:`\nu` of 1, 4, 16 or
-    infinity by cross-validation. ``codes`` are the sources of the rows of ``pool.out_of_fold``.
-    ``unseen_source_scores`` are the conformity scores of rows whose source was left out, their
-    sources and weights, for prediction sets of new sources; None where there is one source only,
-    or a ``time_budget``.
+    ``names`` are the sources, sorted; ``pool`` has the source-aware members and their fusion;
+    ``offsets``, (n_sources, n_classes), are added to its log probabilities. ``offset_penalty``
+    shrinks them towards zero, None where they do not help: a source's offsets minimise its
+    out-of-fold log loss plus :math:`\nu \|b_s\|^2`, with :math:`\nu` of 1, 4, 16 or infinity
+    chosen by cross-validation. ``codes`` are the sources of the rows of ``pool.out_of_fold``.
+    ``unseen_source_scores`` are the leave-source-out nonconformity scores of rows, their sources
+    and weights, for prediction sets of new sources; None where there is one source only, or a
+    ``time_budget``.
     """
 
     names: NDArray[Any]
@@ -252,13 +253,13 @@ class SourcePool:
     def note(self) -> str:
         best = self.leaderboard[0]
         return (
-            f"Rows of the {len(self.names)} known sources are answered by another pool, which "
-            f"knows them: log loss {best.log_loss:.4f}, accuracy {best.score:.3f} "
+            f"Rows of the {count(len(self.names), 'known source')} are predicted by a source-aware "
+            f"pool: out-of-fold log loss {best.log_loss:.4f}, accuracy {best.score:.3f} "
             "(source_pool_.leaderboard)."
         )
 
     def member_outputs(self, X: Doubles, codes: Integers) -> Doubles:
-        """Give the members' outputs, (n_members, n_samples, n_classes)."""
+        """Return the members' outputs, (n_members, n_samples, n_classes)."""
         X = append_source_indicators(X, codes, len(self.names))
         members = zip(self.pool.estimators, self.pool.response_methods, strict=True)
         n_classes = self.offsets.shape[1]
@@ -271,7 +272,9 @@ class SourcePool:
 
     def explain_row(self, row: Doubles, code: int, classes: Any) -> RowExplanation:
         outputs, pool = self.member_outputs(row, np.array([code])), self.pool
-        explained = explain_class(pool.names, outputs, pool.fusion, classes, self.offsets[code])
+        explained = explain_classification(
+            pool.names, outputs, pool.fusion, classes, self.offsets[code]
+        )
         return replace(explained, source=self.names.tolist()[code])
 
     def thresholds(self, coverage: float) -> Doubles:
@@ -283,7 +286,7 @@ class SourcePool:
 
     def _check_fitted(self) -> None:
         expect_fitted(self, {"names": "labels (*)"})
-        expect(isinstance(self.pool, FittedPool), "pool is none")
+        expect(isinstance(self.pool, FittedPool), "pool is not a FittedPool")
         n_classes = int(self.pool.out_of_fold.outputs.shape[2])
         expect_array(self, "offsets", (len(self.names), n_classes))
         expect(
@@ -298,7 +301,7 @@ class SourcePool:
 
 
 def _check_scores(scores: dict[str, NDArray[Any]]) -> None:
-    expect(isinstance(scores, dict), "unseen_source_scores are none")
+    expect(isinstance(scores, dict), "unseen_source_scores is not a dict")
     expect(set(scores) == {"scores", "sources", "weights"}, "unseen_source_scores lack an array")
     found = SimpleNamespace(**scores)
     expect_array(found, "scores", (None,), low=-1e-6, high=1 + 1e-6)
@@ -307,14 +310,14 @@ def _check_scores(scores: dict[str, NDArray[Any]]) -> None:
 
 
 def append_source_indicators(X: Doubles, codes: Integers, n_sources: int) -> Doubles:
-    """Put a column per source behind the others, one for its own rows and else zero."""
+    """Append an indicator column per source."""
     return np.column_stack([X, np.eye(n_sources, dtype=X.dtype)[codes]])
 
 
 def stratify_folds_by_source(
     data: TrainingData, codes: Integers, cv: Any, seed: int
 ) -> TrainingData:
-    """Let folds keep the shares of sources and classes, where they are ours to make."""
+    """Stratify folds by source and class, unless groups or a splitter define them."""
     if data.has_groups or len(data.folds) == 1 or not isinstance(cv, Integral):
         return data
     pairs = class_source_pairs(codes, data.y)
@@ -323,7 +326,7 @@ def stratify_folds_by_source(
 
 
 def fit_source_pool(
-    without: FittedPool,
+    source_blind: FittedPool,
     members: Sequence[TunedMember],
     fusion: Fusion,
     data: TrainingData,
@@ -334,19 +337,19 @@ def fit_source_pool(
     budget: TimeBudget | None,
     n_jobs: int | None,
 ) -> SourcePool:
-    """Fit a pool to the rows whose source is known, and learn each source's offsets.
+    """Fit a pool to the rows whose source is known, and the offsets of each source.
 
-    ``without`` is the pool that does not know sources, and ``members`` its tuned members.
+    ``source_blind`` is the other pool, and ``members`` its tuned members.
     """
     known = np.flatnonzero(all_codes != UNKNOWN_SOURCE)
     codes, n_sources = all_codes[known], len(names)
     aware = data.take(known)
     aware = aware._replace(X=append_source_indicators(aware.X, codes, n_sources))
     specs = source_aware_members(n_sources)
-    learned: list[Any] = []
+    fitted: list[Any] = []
 
     def add_offsets(fused: Doubles) -> Doubles:
-        """Learn the offsets; give outputs with offsets that have not seen the row."""
+        """Fit the offsets; return outputs with cross-fitted offsets."""
         tested, folds = aware.tested, restrict_folds(aware)
         log_proba = np.log(np.maximum(fused, PROBABILITY_FLOOR))
         y, own, weights = aware.y[tested], codes[tested], aware.weights_at(tested)
@@ -358,7 +361,7 @@ def fit_source_pool(
                 log_proba[train], y[train], own[train], weights[train], n_sources, penalty
             )
             outputs[test] = np.exp(add_intercepts(log_proba[test], own[test], offsets))
-        learned[:] = fit_intercepts(log_proba, y, own, weights, n_sources, penalty), penalty
+        fitted[:] = fit_intercepts(log_proba, y, own, weights, n_sources, penalty), penalty
         return outputs
 
     pool, _ = fit_pool(
@@ -372,9 +375,9 @@ def fit_source_pool(
     )
     given = np.arange(len(data.y)) if data.indices is None else data.indices
     row_codes = all_codes[np.searchsorted(given, pool.out_of_fold.indices)]
-    offsets, penalty = learned
+    offsets, penalty = fitted
     scores = None
     if budget is None:
-        scores = score_unseen_sources(without, members, data, all_codes, n_jobs)
+        scores = score_unseen_sources(source_blind, members, data, all_codes, n_jobs)
     penalty = penalty if np.isfinite(penalty) else None
     return SourcePool(names, pool, offsets, penalty, row_codes, scores)

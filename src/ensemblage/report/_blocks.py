@@ -48,13 +48,13 @@ class TreeBlock:
 
 @dataclass(frozen=True)
 class Bar:
-    """A number to be drawn; None draws nothing, and ``ours`` marks a method of this library."""
+    """A value to be drawn; None draws nothing, and ``ours`` marks a method of this library."""
 
     label: str
     value: float | None
     text: str
     error: float | None = None  # standard error, or half the length of an interval
-    reference: float | None = None  # a number to compare with, such as a paper's
+    reference: float | None = None  # a value to compare with, such as a paper's
     strong: bool = False
     group: str = ""  # bars of one group stand together under its name
     ours: bool = False
@@ -62,10 +62,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class BarsBlock:
-    """Numbers on one axis: bars from zero, or points where zero is far away.
+    """Values on one axis: bars from zero, or points where zero is far away.
 
-    The axis starts at zero if ``from_zero``, as for counts, else only if the numbers come near
-    it. ``signed`` numbers are differences: zero is on the axis, and they are drawn as points if
+    The axis starts at zero if ``from_zero``, as for counts, else only if the values come near
+    it. ``signed`` values are differences: zero is on the axis, and they are drawn as points if
     they have errors. A terminal prints the ``table``.
     """
 

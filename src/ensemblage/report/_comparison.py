@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from ensemblage._core import (
+    MINUS,
     Field,
     Heading,
     TableBlock,
@@ -25,7 +26,7 @@ from ensemblage.evaluation import (
     draw_source_means,
 )
 from ensemblage.report._blocks import Bar, BarsBlock, Block, FigureBlock, Page, Section
-from ensemblage.report._data import data_section
+from ensemblage.report._data import data_section, subject_of
 from ensemblage.studies import (
     ALPHA,
     Comparison,
@@ -39,12 +40,12 @@ SIGNIFICANT = "significantly different from the best"
 NOT_SIGNIFICANT = "not significantly different"
 LEGEND = (
     "± is a standard error, corrected for the overlap of the folds. Seconds are per fold, on one "
-    "core. A dash stands where a method gives no {beside}, or has failed. {measures}"
+    "core. A dash: the method gives no {beside}, or has failed. {measures}"
 )
 
 
 def difference_blocks(document: Comparison) -> list[Block]:
-    """Draw each method's mean difference from the best one; nothing where there is no choice.
+    """Draw each method's mean difference from the best one; nothing without a recommendation.
 
     Holm's procedure tests the i-th smallest of m p-values at the level alpha / (m - i + 1) and
     stops at the first that is not significant; each interval is drawn at the level of its own
@@ -89,8 +90,8 @@ def difference_blocks(document: Comparison) -> list[Block]:
         )  # fmt: skip
     figure = BarsBlock(
         bars,
-        f"Mean {measure.label} of each method less that of {best.label}, the best, with an "
-        "interval (±). Where it does not cover zero, the upright line, the difference is "
+        f"Mean difference in {measure.label} from {best.label}, the best method, with its "
+        "confidence interval (±). Where it excludes zero, the vertical line, the difference is "
         f"significant at the level of {ALPHA:.1%}: corrected resampled t-test over the folds, "
         "with Holm's correction for the number of methods.",
         signed=True,
@@ -99,7 +100,7 @@ def difference_blocks(document: Comparison) -> list[Block]:
     if not left:
         return [figure]
     are = "is" if left == 1 else "are"
-    return [figure, f"{count(left, 'method')} without a score on every fold {are} left out here."]
+    return [figure, f"{count(left, 'method')} without a score on every fold {are} not compared."]
 
 
 def residual_section(found: Residuals | None) -> list[Section]:
@@ -111,24 +112,26 @@ def residual_section(found: Residuals | None) -> list[Section]:
         None if found.intervals is None else np.array(found.intervals),
         None if found.row_sources is None else np.array(found.row_sources),
     )  # fmt: skip
-    missed = rows.y - rows.predicted
-    ends = np.quantile(missed, [0.05, 0.95]).tolist()
+    residual = rows.y - rows.predicted
+    ends = np.quantile(residual, [0.05, 0.95]).tolist()
     low, high = (MEASURES["rmse"].written(each) for each in ends)
     residuals = FigureBlock(
         partial(draw_residuals, rows), 3.1, 3.1,
-        f"Residuals of {found.label} over its predictions; 90 % lie between {low} and {high}.",
-        f"Residuals of {found.label} on {count(len(missed), 'row')} that it was not fitted on: "
-        "target less prediction. Those of a good model scatter around zero without a pattern.",
+        f"Residuals of {found.label} against predictions; 90 % lie between {low} and {high}.",
+        f"Out-of-fold residuals (observed {MINUS} predicted) of {found.label} on "
+        f"{count(len(residual), 'row')}. The residuals of a good model scatter around zero without "
+        "a pattern.",
     )  # fmt: skip
     lines = "a line per source" if found.sources else "one line for all rows"
     means = FigureBlock(
         partial(draw_source_means, rows), 3.1, 3.1,
-        f"Mean targets over mean predictions of {found.label}, {lines}.",
-        f"The mean target over the mean prediction, in bins of rows ordered by prediction, {lines}."
-        " On the diagonal predictions are right on average; above it they are too low.",
+        f"Mean observed values against mean predictions of {found.label}, {lines}.",
+        "Calibration: mean observed value against mean prediction, in bins of rows ordered by "
+        f"prediction, {lines}. On the diagonal, predictions are correct on average; above it, they "
+        "are too low.",
     )  # fmt: skip
     sources = [_source_table(found)] if found.sources else []
-    return [Section("Residuals", [residuals, means, *sources])]
+    return [Section("Residuals and calibration", [residuals, means, *sources])]
 
 
 def _source_table(found: Residuals) -> TableBlock:
@@ -142,9 +145,9 @@ def _source_table(found: Residuals) -> TableBlock:
         ]
         for each in found.sources
     ]  # fmt: skip
-    legend = "Bias is the mean of the residuals: above zero, predictions are too low there."
+    legend = "Bias: mean residual; above zero, predictions are too low at the source."
     if found.intervals is not None:
-        legend += " Coverage is the share of targets in 90 % intervals."
+        legend += " Coverage: share of the observed values in their 90 % prediction intervals."
     columns = [Heading("source"), *(Heading(name, numeric=True) for name in heads)]
     return TableBlock(columns, rows, "Residuals by source", legend)
 
@@ -159,10 +162,9 @@ def comparison_page(document: Comparison) -> Page:
         *data_section(document.data),
         Section("Notes", _notes(document)),
     ]
-    return Page(
-        f"Methods compared on {document.dataset}", "comparison", _summary(document),
-        _facts(document), sections,
-    )  # fmt: skip
+    target = None if document.data is None else document.data.target
+    title = f"Method comparison: {subject_of(target, document.dataset)}"
+    return Page(title, "method comparison", _summary(document), _facts(document), sections)
 
 
 def _facts(document: Comparison) -> dict[str, str]:
@@ -176,7 +178,7 @@ def _facts(document: Comparison) -> dict[str, str]:
         "seed": str(document.seed),
         "measure": MEASURES[document.measure].label,
     }
-    return facts if document.choice is None else facts | {"choice": document.choice.label}
+    return facts if document.choice is None else facts | {"recommended": document.choice.label}
 
 
 def _summary(document: Comparison) -> list[str]:
@@ -186,8 +188,8 @@ def _summary(document: Comparison) -> list[str]:
     others = next((row for row in scored if not row.ours), None)
     if ours is not None and others is not None:
         sentences.append(
-            f"Of this library's methods {ours.label} does best, with {_score(ours, document)}; of "
-            f"the others {others.label}, with {_score(others, document)}."
+            f"Best method of this library: {ours.label} ({_score(ours, document)}); best of the "
+            f"others: {others.label} ({_score(others, document)})."
         )
     return sentences
 
@@ -239,7 +241,7 @@ def _scores(document: Comparison) -> TableBlock:
     ]
     defined = " ".join(f"{MEASURES[name].label}: {MEASURES[name].definition}" for name in names)
     legend = LEGEND.format(beside=task.beside, measures=defined)
-    return TableBlock(columns, mark_best(columns, fields), "Means over the folds", legend)
+    return TableBlock(columns, mark_best(columns, fields), "Mean scores over the folds", legend)
 
 
 def _shown(document: Comparison) -> list[str]:

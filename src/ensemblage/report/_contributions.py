@@ -31,7 +31,7 @@ DAY = 86_400
 
 
 class Contribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one column adds to the decision value."""
+    """The contribution of one column to the decision value."""
 
     column: str
     value: Annotated[str, Meta(description="The row's value of the column.")]
@@ -42,17 +42,19 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A decision value as a sum: ``baseline`` and all contributions add up to ``value``."""
 
     label: Annotated[str, Meta(description="The class it is the value of: the predicted one.")]
-    measure: Annotated[str, Meta(description="What the value is, in words.")]
-    baseline: Annotated[float, Meta(description="The value before any column is looked at.")]
+    measure: Annotated[
+        str, Meta(description="The scale of the value, and how the contributions are computed.")
+    ]
+    baseline: Annotated[float, Meta(description="The value before any column contributes.")]
     contributions: Annotated[list[Contribution], Meta(description="Largest first.")]
     value: float
     explained_weight: Annotated[
-        Share, Meta(description="Share of the members' weight that it accounts for.")
+        Share, Meta(description="Share of the members' weight that it explains.")
     ] = 1.0
 
 
 class MemberPrediction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one member of an ensemble predicts for the row."""
+    """The prediction of one member of an ensemble for the row."""
 
     member: Annotated[str, Meta(description="Its name; of strata, their number or source.")]
     scores: Annotated[
@@ -64,10 +66,12 @@ class MemberPrediction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         float | None,
         Meta(description="What it adds to the log-odds against the next class, or to the mean."),
     ] = None
-    name: Annotated[str | None, Meta(description="Of strata, the stratum in words.")] = None
-    membership: Annotated[float | None, Meta(description="The row's, in its stratum.")] = None
+    name: Annotated[str | None, Meta(description="Of strata, a description of the stratum.")] = None
+    membership: Annotated[
+        float | None, Meta(description="Membership of the row in its stratum.")
+    ] = None
     reasons: Annotated[
-        list[str], Meta(description="Columns in which the row is like its stratum.")
+        list[str], Meta(description="Columns in which the row is similar to its stratum.")
     ] = []
 
 
@@ -85,13 +89,13 @@ class RowExplanation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ]
     decision: Annotated[
-        Decision | None, Meta(description="Contributions; null where they are not known exactly.")
+        Decision | None, Meta(description="Contributions; null where they are not exact.")
     ] = None
     member_predictions: Annotated[
         list[MemberPrediction], Meta(description="Of an ensemble's members.")
     ] = []
     source: Annotated[
-        str | None, Meta(description="The row's source, if the model that answered knows it.")
+        str | None, Meta(description="The row's source, if source-aware members predicted it.")
     ] = None
 
 
@@ -110,7 +114,7 @@ def class_contrast(values: Doubles, label: int | None) -> Doubles:
 def weighted_sum(
     parts: Sequence[LinearPart], weights: Doubles, label: int | None
 ) -> tuple[Doubles, float]:
-    """Weigh members into one linear function: coefficients (n_features,) and intercept."""
+    """Average members into one linear function: coefficients (n_features,) and intercept."""
     pairs = list(zip(weights, parts, strict=True))
     coef = sum(weight * class_contrast(part[0], label) for weight, part in pairs)
     intercept = sum(weight * class_contrast(part[1], label) for weight, part in pairs)
@@ -118,15 +122,15 @@ def weighted_sum(
 
 
 def weighted_measure(members: str, n_classes: int | None, fusion: Any) -> str:
-    """Describe in words what ``weighted_sum`` gives, from the mean of the training rows."""
+    """Describe the scale of ``weighted_sum``, with the mean of the training rows as reference."""
     what = f"predictions of the {members}"
     if n_classes is not None:
         against = "" if n_classes == 2 else " against the mean of the classes"
         what = f"log-odds{against} of the {members}"
-    # a gate looks at the row too, which no sum over columns accounts for
-    gated = "; effects of columns on these weights are not counted" if fusion.needs else ""
+    # a gate's weights depend on the row too, which no sum over columns includes
+    gated = "; effects of columns on these weights are not included" if fusion.needs else ""
     return (
-        f"{what}, weighted by their shares in this prediction; each column against the mean of "
+        f"{what}, with their weights in this prediction; each column is compared with the mean of "
         f"the training rows{gated}"
     )
 
@@ -178,18 +182,17 @@ def contribution_bars(decision: Decision) -> BarsBlock:
     if decision.label == TARGET:
         largest = max(abs(decision.value), abs(decision.baseline))
         places = MEASURES["rmse"].places(largest)
-    least = 0.5 / 10**places  # what is less would be written as nothing
-    moved = [each for each in decision.contributions if abs(each.contribution) >= least]
-    shown = moved[:MAX_COLUMNS]
+    least = 0.5 / 10**places  # less would be written as zero
+    visible = [each for each in decision.contributions if abs(each.contribution) >= least]
+    shown = visible[:MAX_COLUMNS]
     steps = [Contribution("baseline", "", decision.baseline), *shown]
-    if len(moved) > len(shown):
+    if len(visible) > len(shown):
         rest = decision.value - sum(each.contribution for each in steps)
-        steps.append(Contribution(count(len(moved) - len(shown), "other column"), "", rest))
+        steps.append(Contribution(count(len(visible) - len(shown), "other column"), "", rest))
     steps.append(Contribution("total", "", decision.value))
-    legend = f"For {decision.label}: {decision.measure}"
+    legend = f"Scale: {decision.measure}"
     if decision.explained_weight < 0.9995:
-        legend += f"; the linear members counted here have {decision.explained_weight:.0%} of the "
-        legend += "weight"
+        legend += f"; the linear members have {decision.explained_weight:.0%} of the weight"
     bars, rows = [], []
     for each in steps:
         amount = signed_field(each.contribution, places)
@@ -197,11 +200,11 @@ def contribution_bars(decision: Decision) -> BarsBlock:
         bars.append(Bar(label, each.contribution, amount.text, strong=bool(each.value)))
         name = each.column if each.value else f"({each.column})"
         rows.append([Field(name), Field(each.value), amount])
-    heads = [Heading("column"), Heading("value"), Heading(f"for {decision.label}", numeric=True)]
-    title = "Contributions to the prediction"
+    heads = [Heading("column"), Heading("value"), Heading("contribution", numeric=True)]
+    title = f"Contributions to the prediction of {decision.label}"
     return BarsBlock(
         bars,
-        f"{title}: to the right for it, to the left against it. {legend}.",
+        f"{title}: positive values increase it, negative values decrease it. {legend}.",
         signed=True,
         table=TableBlock(heads, rows, title, f"{legend}."),
     )

@@ -13,15 +13,20 @@ MAX_BARS = 12
 MAX_COLUMNS = 200
 
 
+def subject_of(target: str | None, dataset: str) -> str:
+    """Name what a report is about: a target in its dataset, as far as they are known."""
+    return dataset if target is None else f"{target} in {dataset}"
+
+
 def data_section(card: DataSummary | None) -> list[Section]:
     """Show what the data hold; nothing where that is not known."""
     if card is None:
         return []
     blocks: list[Block] = [_data_facts(card)]
     if card.classes:
-        blocks.append(_shares(card.classes, f"Rows of each class of {card.target}."))
+        blocks.append(_shares(card.classes, f"Rows per class (target: {card.target})."))
     if card.sources:
-        blocks.append(_shares(card.sources, "Rows of each source."))
+        blocks.append(_shares(card.sources, "Rows per source."))
     blocks.append(_columns(card))
     notes = [*([card.task_reason] if card.has_numeric_target else []), *card.notes]
     return [Section("Data", [*blocks, notes] if notes else blocks)]
@@ -45,7 +50,7 @@ def datasets_section(cards: Sequence[DataSummary]) -> list[Section]:
             fields.append(Field(_range(card.target_summary)))
         rows.append(fields)
     heads = [Heading(name, numeric=True) for name in ("rows", "columns", "missing")]
-    table = TableBlock([Heading("dataset"), *heads, *target], rows, "The datasets")
+    table = TableBlock([Heading("dataset"), *heads, *target], rows, "Datasets")
     notes = [f"{card.name}: {text}" for card in cards for text in card.notes]
     return [Section("Data", [table, notes] if notes else [table])]
 
@@ -59,7 +64,7 @@ def _data_facts(card: DataSummary) -> dict[str, str]:
         "data": card.name,
         "rows": f"{card.n_rows:,}",
         "columns": ", ".join(f"{n:,} {kind}" for kind, n in card.kinds.items()),
-        "missing": missing,
+        "missing values": missing,
     }
     if card.target_summary is not None:
         facts[f"target {card.target}"] = _range(card.target_summary)
@@ -104,7 +109,7 @@ def _columns(card: DataSummary) -> TableBlock:
     legend = "Distribution: minimum, median and maximum, or the most frequent categories."
     if left:
         legend += f" {left:,} more columns are not shown."
-    caption = f"The {count(len(card.columns), 'column')}, one by one"
+    caption = f"Summary of {count(len(card.columns), 'column')}"
     return TableBlock(heads, rows, caption, legend, folded=True)
 
 

@@ -28,7 +28,7 @@ from ensemblage.strata import StrataDescription
 # Each module has matches, learned, explain, explain_row and DOCUMENTS; the last takes any model.
 KINDS: tuple[Any, ...] = (_pool, _strata, _network, _subspace, _tree, _linear, _importance)
 MAX_STRATA = 3
-"""Strata with larger errors than the whole that are noted after a fit."""
+"""Strata with larger errors than all rows together that are noted after a fit."""
 
 
 def explanation_documents() -> list[type[msgspec.Struct]]:
@@ -71,7 +71,7 @@ def explain_model(
     model : estimator or Pipeline
         A fitted classifier or regressor, or a pipeline that ends in one.
     X : array-like of shape (n_rows, n_features), default=None
-        Rows to look at. Strata ensembles, networks, trees, pools and linear models are described
+        Rows to explain. Strata ensembles, networks, trees, pools and linear models are described
         without; other models need rows and their target.
     y : array-like of shape (n_rows,), default=None
         Their target, for the colours of a map and to count errors.
@@ -84,7 +84,7 @@ def explain_model(
     kinds : sequence of {"numeric", "categorical", "date"}, default=()
         The kinds of the columns, to write dates as such.
     details : mapping, default=None
-        What was noted when the model was saved; ``strata`` among it describes the strata on the
+        What was noted when the model was saved; its entry ``strata`` describes the strata on the
         training rows.
 
     Returns
@@ -151,7 +151,7 @@ def training_summary(
     best = getattr(estimator, "best_params_", {})
     if best:
         pairs = (f"{k} = {v:g}" if isinstance(v, float) else f"{k} = {v}" for k, v in best.items())
-        lines.append(f"chosen by inner folds: {', '.join(pairs)}")
+        lines.append(f"hyperparameters chosen by cross-validation: {', '.join(pairs)}")
     trees = getattr(estimator, "estimators_", None)
     if trees is not None and all(hasattr(tree, "get_depth") for tree in trees):
         depth = np.mean([tree.get_depth() for tree in trees])
@@ -165,10 +165,10 @@ def training_summary(
 
 
 def hardest_strata(described: StrataDescription) -> Iterator[str]:
-    """Name the strata with larger errors than the whole, the largest first."""
+    """Name the strata with larger errors than all rows together, the largest first."""
     average = described.error or 0.0
     harder = [each for each in described.strata if (each.error or 0.0) > average]
     for each in sorted(harder, key=lambda each: -(each.error or 0.0))[:MAX_STRATA]:
         where = " on training rows" if described.error_rows == "training" else ""
-        own, whole = (described.format_error(error) for error in (each.error, average))
-        yield f"highest error: {each.name} ({own}{where}, all rows {whole})"
+        own, overall = (described.format_error(error) for error in (each.error, average))
+        yield f"highest error: {each.name} ({own}{where}, all rows {overall})"

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from ensemblage._core import (
+    MINUS,
     NOTHING,
     Field,
     Heading,
@@ -37,7 +38,7 @@ MIN_RANKED = 3
 MAX_OPEN = 24
 """A longer list of entries is folded."""
 MARK = "◆"
-"""What the page's style sets before the names of the library's methods."""
+"""Mark before the names of the library's methods, as in the style of the page."""
 
 
 def critical_difference_figure(
@@ -82,7 +83,7 @@ class Layout(NamedTuple):
 
 
 def result_blocks(table: ResultTable, heads: tuple[str, str]) -> list[Block]:
-    """Show a table; what would be too large to look at is left to the list of its entries."""
+    """Show a table; a figure that would be too large is left out, the list of entries is not."""
     shown = _layout(table, heads)
     blocks: list[Block] = []
     if len(table.rows) <= MAX_BARS:
@@ -125,7 +126,7 @@ def _bars(shown: Layout) -> BarsBlock:
     what = "ours" if shown.has_paper else "mean"
     caption = f"{measure[:1].upper()}{measure[1:]}: {what} with its standard error"
     if shown.has_paper:
-        caption += "; the upright line is the paper's value"
+        caption += "; the vertical line is the paper's value"
     if shown.table.library:
         caption += f". {MARK} marks this library's methods"
     return BarsBlock(bars, f"{caption}.")
@@ -165,9 +166,12 @@ def _matrix(shown: Layout) -> TableBlock:
         rows.append([Field(name), *(fields if better is None else mark_best_of(fields, better))])
     library = shown.table.library
     heads = [Heading(name, numeric=True, ours=name in library) for name in shown.columns]
-    legend = "± is a standard error." + ("" if better is None else " The best of a row is marked.")
-    columns = [Heading(shown.heads[0]), *heads]
-    return TableBlock(columns, rows, f"Side by side: {shown.table.measure}", legend)
+    legend = "± is a standard error." + (
+        "" if better is None else " The best value of a row is marked."
+    )
+    columns, measure = [Heading(shown.heads[0]), *heads], shown.table.measure
+    caption = f"{measure[:1].upper()}{measure[1:]} by {' and '.join(shown.heads)}"
+    return TableBlock(columns, rows, caption, legend)
 
 
 def _entries(shown: Layout) -> TableBlock:
@@ -181,7 +185,7 @@ def _entries(shown: Layout) -> TableBlock:
         Heading("paper", numeric=True): [number_field(row.paper, digits) for row in rows],
         Heading("ours" if paper else "mean", numeric=True): [_ours(row, digits) for row in rows],
         Heading("difference", numeric=True): [signed_field(row.difference, digits) for row in rows],
-        Heading("values", numeric=True): [Field(str(row.repeats), row.repeats) for row in rows],
+        Heading("repeats", numeric=True): [Field(str(row.repeats), row.repeats) for row in rows],
     }
     if any(row.failures for row in rows):
         columns[Heading("failed", numeric=True)] = [count_field(row.failures) for row in rows]
@@ -193,10 +197,10 @@ def _entries(shown: Layout) -> TableBlock:
     }
     legend = "± is a standard error."
     if paper:
-        legend += " A difference is ours less the paper's, where the two can be compared."
+        legend += f" Difference: ours {MINUS} paper, where the two are comparable."
     return TableBlock(
         list(kept), list(zip(*kept.values(), strict=True)),
-        f"Every entry: {shown.table.measure}", legend, folded=len(rows) > MAX_OPEN,
+        f"All entries: {shown.table.measure}", legend, folded=len(rows) > MAX_OPEN,
     )  # fmt: skip
 
 
@@ -208,12 +212,12 @@ def experiment_page(document: RunDocument) -> Page:
     """Show a study, or a paper's values beside ours and how they differ."""
     tables = [table for table in document.tables if table.rows]
     heads = ("dataset", "method") if document.scale == OWN else ("row", "column")
-    # what several tables note is listed once
+    # notes of several tables are listed once
     counts = Counter(note for table in tables for note in dict.fromkeys(table.notes))
     shared = [note for note, times in counts.items() if times > 1]
     sections = []
     for table in tables:
-        # named by what the page's own title does not say
+        # without what the title of the page states
         title = table.title.removeprefix(document.title).lstrip(",:; ")
         notes = [note for note in dict.fromkeys(table.notes) if note not in shared]
         blocks = result_blocks(msgspec.structs.replace(table, notes=notes), heads)
@@ -230,12 +234,13 @@ def experiment_page(document: RunDocument) -> Page:
     if document.scale != OWN:
         facts["scale"] = document.scale
     facts["seed"] = str(document.seed)
-    return Page(document.title, document.experiment, _summary(document, tables), facts, sections)
+    title = f"Experiment report: {document.title}"
+    return Page(title, "experiment report", _summary(document, tables), facts, sections)
 
 
 def _summary(document: RunDocument, tables: Sequence[ResultTable]) -> list[str]:
     cells = document.cells
-    sentences = [] if tables else ["Nothing has been computed yet."]
+    sentences = [] if tables else ["No results yet."]
     if tables:
         sentences += tables[0].summary if len(tables) == 1 else tables[0].summary[:1]
     rows = [row for table in tables for row in table.rows]
@@ -246,16 +251,15 @@ def _summary(document: RunDocument, tables: Sequence[ResultTable]) -> list[str]:
     ]
     if near:
         sentences.append(
-            f"Of {len(near):,} values that can be compared with the paper's, {sum(near):,} are "
-            "within two standard errors of ours."
+            f"{sum(near):,} of {len(near):,} comparable values of the paper are within two "
+            "standard errors of ours."
         )
     if not sentences:
         summaries = [text for table in tables for text in table.summary]
         sentences.append(summaries[0] if summaries else f"The tables hold {len(rows):,} entries.")
     if not document.finished:
         sentences.append(
-            f"The run is not finished: {cells.done:,} of {cells.total:,} cells are "
-            "computed, and the tables show what there is so far."
+            f"The run is not finished: the tables show {cells.done:,} of {cells.total:,} cells."
         )
     if cells.failed:
         one = cells.failed == 1

@@ -1,4 +1,4 @@
-"""What a description of every kind of model is made from, and what it holds."""
+"""The input and the result of an explanation, for every kind of model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ensemblage.report._contributions import Contribution, value_text
 
 @dataclass(frozen=True)
 class ModelContext:
-    """A fitted model, the columns of its table, and rows to look at with their target.
+    """A fitted model, the columns of its table, and rows to explain with their target.
 
     ``details`` were noted when the model was saved; ``sources`` are the rows' sources.
     """
@@ -45,7 +45,7 @@ class ModelContext:
 
     @property
     def one_row(self) -> Any:
-        """The rows that are given, but for the explained one."""
+        """The explained row."""
         return self.X[self.row_index : self.row_index + 1]
 
     @property
@@ -60,7 +60,7 @@ class ModelContext:
         return [column.field(0) for column in read_columns(self.one_row, self.columns)]
 
     def contributions(self, amounts: NDArray[np.float64]) -> list[Contribution]:
-        """List what each column adds, the largest first."""
+        """List the contribution of each column, the largest first."""
         values = self.values()
         return [
             Contribution(
@@ -75,7 +75,7 @@ class ModelContext:
 @set_module("ensemblage.report")
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """What a fitted model is made of, and how it predicts a row if one was given.
+    """What a fitted model consists of, and how it predicts a row if one was given.
 
     Made by :func:`explain_model`; :func:`render` writes it as a page.
 
@@ -84,9 +84,9 @@ class Explanation:
     document : msgspec.Struct
         What ``ensemblage explain --json`` prints: of the model, or of the row.
     sentences : sequence of str
-        What the model is, the most important first.
+        A summary of the model, the most important sentence first.
     facts : mapping of str to str
-        Figures such as the number of members.
+        Key figures such as the number of members.
     sections : sequence of Section
         Tables and figures of the model.
     display : callable or str

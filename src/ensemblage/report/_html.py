@@ -17,6 +17,7 @@ from ensemblage.report._blocks import BarsBlock, Page, RanksBlock
 from ensemblage.report._comparison import comparison_page
 from ensemblage.report._experiment import experiment_page
 from ensemblage.report._explanation import Explanation
+from ensemblage.report._glossary import glossary_of
 from ensemblage.report._pages import audit_page, clustering_page, explanation_page
 from ensemblage.report._svg import drawings, drawn_svg, need, numbered
 from ensemblage.studies import AuditDocument, ClusteringDocument, Comparison, RunDocument
@@ -32,14 +33,14 @@ POLICY = (
     "base-uri 'none'; form-action 'none'"
 )
 EXPONENT = re.compile(r"(\de)-(?=\d)")
-SIGNED = re.compile(r"(?:±|\bp =) (?=[\d.])")
+UNBREAKABLE = re.compile(r"(?:±|\bp =) (?=[\d.])|(?<=\d) (?=%)")
 
 
 @dataclass(frozen=True)
 class Axis:
     """An axis between two round numbers, its ticks written with ``digits`` after the point.
 
-    Numbers are drawn as bars from zero if ``bars``, otherwise as points.
+    Values are drawn as bars from zero if ``bars``, otherwise as points.
     """
 
     low: float
@@ -50,7 +51,7 @@ class Axis:
     percent: bool = False
 
     def place(self, value: float) -> str:
-        """Give a number's place in per cent of the axis, cut at its ends."""
+        """Give a value's position in per cent of the axis, cut at its ends."""
         share = (value - self.low) / (self.high - self.low)
         return f"{100 * min(max(share, 0.0), 1.0):.2f}".rstrip("0").rstrip(".")
 
@@ -73,10 +74,10 @@ class Axis:
 
 
 def bar_axis(block: BarsBlock) -> Axis:
-    """Choose an axis: from zero if the numbers come near it, else from a round one below them."""
+    """Choose an axis: from zero if the values come near it, else from a round number below."""
     low, high = _extent(block)
     if block.percent and all((bar.value or 0.0) <= 1 for bar in block.bars):
-        high = min(high, 1.0)  # an error beyond all is no reason to draw what cannot be
+        high = min(high, 1.0)  # a share above 1 is impossible, an error bar beyond it is cut
     if block.signed:
         low, high = min(low, 0.0), max(high, 0.0)
     if high <= low:
@@ -96,7 +97,7 @@ def _extent(block: BarsBlock) -> tuple[float, float]:
     values = [bar.reference for bar in block.bars if bar.reference is not None]
     for bar in block.bars:
         if bar.value is not None:
-            # an error below zero is no reason to draw what cannot be
+            # a negative value is impossible, an error bar below zero is cut
             least = -np.inf if block.signed else min(bar.value, 0.0)
             error = bar.error or 0.0
             values += [max(bar.value - error, least), bar.value + error]
@@ -143,7 +144,7 @@ def render(result: Any, *, name: str = "") -> str:
     >>> from ensemblage.report import render
     >>> from ensemblage.studies import compare
     >>> result = compare(load_dataset("iris"), methods=["majority", "logistic"], n_splits=3)
-    >>> "Methods compared on iris" in render(result)
+    >>> "Method comparison: class in iris" in render(result)
     True
     """
     page = result if isinstance(result, Page) else _page_of(result, name)
@@ -156,7 +157,10 @@ def render(result: Any, *, name: str = "") -> str:
         undefined=jinja2.StrictUndefined,
         finalize=_with_whole_numbers,
     )
-    environment.globals |= {"bar_axis": bar_axis, "rank_axis": rank_axis, "drawings": drawings}
+    environment.globals |= {
+        "bar_axis": bar_axis, "rank_axis": rank_axis, "drawings": drawings,
+        "glossary_of": glossary_of,
+    }  # fmt: skip
     environment.tests["block"] = lambda block, kind: type(block).__name__ == kind
     environment.filters["breakable"] = _breakable
     style, script = (_source(environment, name) for name in ("page.css", "page.js"))
@@ -169,7 +173,7 @@ def render(result: Any, *, name: str = "") -> str:
         sections=[section for section in page.sections if section.blocks],
         version=__version__,
         policy=POLICY.format(script=_allowed(script), style=_allowed(style)),
-        # both are files of this package, without a word of the user's
+        # both are files of this package, without any text of the user's
         style=markup(style),
         script=markup(script),
     )
@@ -194,7 +198,7 @@ def _page_of(result: Any, name: str) -> Page:
 
 
 def _breakable(text: str) -> Any:
-    """Let a long name break between its words, inside them only if they are too long."""
+    """Let a long name break between its words, and inside a word only if it is too long."""
     markupsafe = need("markupsafe")
     return markupsafe.Markup("<wbr>").join(markupsafe.escape(part) for part in pieces_of(text))
 
@@ -210,8 +214,8 @@ def _allowed(text: str) -> str:
 
 
 def _with_whole_numbers(value: Any) -> Any:
-    """Let no line end inside 3.4e-05, ± 0.12 or p = 0.03; what is markup stays as it is."""
+    """Let no line end inside 3.4e-05, ± 0.12, p = 0.03 or 95 %; markup stays as it is."""
     if type(value) is not str:
         return value
     whole = EXPONENT.sub("\\1\N{NON-BREAKING HYPHEN}", value)
-    return SIGNED.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), whole)
+    return UNBREAKABLE.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), whole)

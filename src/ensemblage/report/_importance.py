@@ -22,7 +22,7 @@ MAX_BARS = 15
 
 
 class ImportanceDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Permutation importance: how much accuracy, or RMSE, on the rows given needs each column."""
+    """Permutation importance of the columns for accuracy, or RMSE, on the rows given."""
 
     estimator: Annotated[str, Meta(description="Its class.")]
     n_rows: Annotated[int, Meta(description="Rows that were used.")]
@@ -34,8 +34,8 @@ class ImportanceDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     importance: Annotated[
         list[float],
         Meta(
-            description="Mean loss of accuracy, or rise of RMSE, when the column's values are "
-            "shuffled."
+            description="Mean decrease of accuracy, or increase of RMSE, when the column's values "
+            "are shuffled."
         ),
     ]
     rmse: Annotated[
@@ -55,38 +55,38 @@ def matches(estimator: Any) -> bool:
 
 
 def learned(estimator: Any, columns: Sequence[str]) -> Iterator[str]:
-    """Give nothing: there is nothing to be seen without rows."""
+    """Give nothing: permutation importance needs rows."""
     del estimator, columns
     yield from ()
 
 
 def explain(context: ModelContext) -> Explanation:
-    """Show the most important columns, and list all; refuse where that cannot be done."""
+    """Show the most important columns, and list all; raise an error where that is impossible."""
     name = plain_name(type(context.estimator).__name__)
     if context.row is not None:
         raise ValueError(
-            f"This is a {name}: contributions of columns to one prediction are not known exactly. "
-            "Leave `row` out to see which columns it needs."
+            f"This is a {name}: exact contributions of columns to one prediction are not "
+            "available. Leave out `row` for permutation importance."
         )
     if context.X is None or context.y is None:
         raise ValueError(
-            f"This is a {name}, which has no parts to list: give rows with their target, to "
-            "see which columns it needs to predict them."
+            f"This is a {name}, which is described by permutation importance: give rows with "
+            "their target."
         )
     document = permutation_importance(context, name)
     rmse = document.rmse
     pairs = list(zip(document.columns, document.importance, strict=True))
     if rmse is None:
-        change, places = "loss of accuracy", 4
+        change, places = "decrease of accuracy", 4
         score, texts = f"accuracy {document.accuracy:.4f}", [f"{each:+.1%}" for _, each in pairs]
     else:
-        change, places = "rise of RMSE", MEASURES["rmse"].places(rmse)
+        change, places = "increase of RMSE", MEASURES["rmse"].places(rmse)
         score = f"RMSE {MEASURES['rmse'].written(rmse)}"
         texts = [f"{each:+.{places}f}" for _, each in pairs]
     legend = (
         f"{change[0].upper()}{change[1:]} on the rows given when a column's values are shuffled, "
-        f"mean of {N_REPEATS}; correlated columns can stand in for each other. On training rows "
-        "the score is optimistic: use rows that the model has not seen."
+        f"mean of {N_REPEATS} repeats; correlated columns can replace each other. On training "
+        "rows the score is optimistic: use rows that were not used in the fit."
     )
     bars = [Bar(*pair, text) for pair, text in zip(pairs, texts, strict=True)][:MAX_BARS]
     table = TableBlock(
@@ -95,28 +95,31 @@ def explain(context: ModelContext) -> Explanation:
         "Permutation importance", legend,
     )  # fmt: skip
     text = (
-        f"A {name}, which has no parts to list. It has {score} on "
-        f"{count(document.n_rows, 'row')}, and needs {document.columns[0]} most for that."
+        f"A {name} with {score} on the {count(document.n_rows, 'row')} given; the most important "
+        f"column is {document.columns[0]}."
     )
     return Explanation(
         document,
         [text],
         {"columns": str(len(pairs))},
         [
-            Section("Importance", [BarsBlock(bars, legend, percent=rmse is None, signed=True)]),
+            Section(
+                "Permutation importance",
+                [BarsBlock(bars, legend, percent=rmse is None, signed=True)],
+            ),
             Section("All columns", [table]),
         ],
-        display="Importances have no drawing of their own: write a page (.html) instead.",
+        display="Permutation importance has no drawing of its own: write a report (.html) instead.",
     )
 
 
 def explain_row(context: ModelContext) -> NoReturn:
-    """Never reached: ``explain`` has refused the row."""
+    """Never reached: ``explain`` raises an error for a row."""
     raise NotImplementedError(context)
 
 
 def permutation_importance(context: ModelContext, name: str) -> ImportanceDocument:
-    """Measure what is lost when each column is shuffled, with fixed seeds."""
+    """Shuffle each column, with a fixed seed, and measure the loss of performance."""
     step = -(-len(context.X) // MAX_ROWS)
     X, y = np.asarray(context.X)[::step], np.asarray(context.y)[::step]
     regression = is_regressor(context.model)
@@ -127,14 +130,14 @@ def permutation_importance(context: ModelContext, name: str) -> ImportanceDocume
         return float(np.mean(predicted != y))
 
     predicted = context.model.predict(X)
-    whole = loss(predicted)
+    reference = loss(predicted)
     rng = np.random.default_rng(0)
     losses = []
     for j in range(X.shape[1]):
         changed, found = X.copy(), []
         for _ in range(N_REPEATS):
             changed[:, j] = rng.permutation(X[:, j])
-            found.append(loss(context.model.predict(changed)) - whole)
+            found.append(loss(context.model.predict(changed)) - reference)
         losses.append(float(np.mean(found)))
     order = np.argsort(-np.array(losses), kind="stable")
     return ImportanceDocument(
@@ -143,5 +146,5 @@ def permutation_importance(context: ModelContext, name: str) -> ImportanceDocume
         accuracy=None if regression else float(np.mean(predicted == y)),
         columns=[str(context.columns[j]) for j in order],
         importance=[losses[j] for j in order],
-        rmse=whole if regression else None,
+        rmse=reference if regression else None,
     )

@@ -45,16 +45,16 @@ from ensemblage.report._explanation import (
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler)
 MAX_BARS = 15
 LEGEND = (
-    "Change of {what} per unit of the feature as the model sees it: numeric features are "
-    "standardised, so that a unit is a standard deviation; a category is 1 where it is present."
+    "Change of {what} per unit of the encoded feature: numeric features are standardised, so that "
+    "a unit is a standard deviation; a category is 1 where it is present."
 )
 
 
 def linear_part(member: Any, classes: NDArray[Any] | None) -> LinearPart | None:
     """Give a classifier's coefficients for all classes, or a regressor's where there are none.
 
-    None where it is not linear in its rows. A class that it has not seen has zeros; scalers
-    before it are taken in.
+    None where it is not linear in its rows. A class that is not among its training rows has zeros;
+    scalers before it are included.
     """
     estimator = final_step(member)
     known = getattr(estimator, "classes_", None)
@@ -88,7 +88,7 @@ def _own_part(estimator: Any, classes: NDArray[Any] | None) -> LinearPart | None
 
 
 def _is_affine(estimator: Any, coef: NDArray[np.float64], intercept: float) -> bool:
-    """Whether a regressor predicts by its coefficients, not by their exponential, say."""
+    """Whether a regressor predicts by its coefficients, not by a function of their sum."""
     if not is_regressor(estimator):
         return False
     corners = np.stack([np.zeros(len(coef)), np.ones(len(coef))])
@@ -158,8 +158,8 @@ def explain(context: ModelContext) -> Explanation:
         pairs = zip(document.features, document.coefficients[0], strict=True)
         largest = sorted(pairs, key=lambda pair: -abs(pair[1]))[:MAX_BARS]
         bars = [Bar(name, value, f"{value:+.3f}") for name, value in largest]
-        raised = f"favour {document.classes[1]}" if document.classes else "raise the prediction"
-        caption = f"The largest coefficients; those above zero {raised}."
+        effect = f"favour {document.classes[1]}" if document.classes else "increase the prediction"
+        caption = f"Largest coefficients; positive values {effect}."
         sections.insert(0, Section("Coefficients", [BarsBlock(bars, caption, signed=True)]))
     name = plain_name(document.estimator)
     n_features = len(document.features)
@@ -168,13 +168,15 @@ def explain(context: ModelContext) -> Explanation:
         [f"{name[0].upper()}{name[1:]}: one coefficient for each of {n_features} features."],
         {"features": str(n_features)},
         sections,
-        display="Coefficients have no drawing of their own: write a page (.html) instead.",
+        display="Coefficients have no drawing of their own: write a report (.html) instead.",
     )
 
 
 def _table(document: LinearDocument) -> TableBlock:
     classes, values = document.classes, np.array(document.coefficients)
-    heads = classes if len(values) > 1 else [f"for {classes[-1] if classes else TARGET}"]
+    heads = (
+        classes if len(values) > 1 else [f"coefficient for {classes[-1] if classes else TARGET}"]
+    )
     places = 3 if classes else MEASURES["rmse"].places(float(np.abs(values).max()))
     rows = [
         [Field(document.features[j]), *(signed_field(float(each[j]), places) for each in values)]
@@ -186,7 +188,7 @@ def _table(document: LinearDocument) -> TableBlock:
 
 
 def explain_row(context: ModelContext) -> tuple[RowExplanation, list[Section]]:
-    """Explain a row: coefficient times the column's distance from the mean of the rows."""
+    """Explain a row: coefficients times the differences from the mean of the rows."""
     estimator = context.estimator
     classes = [str(each) for each in getattr(estimator, "classes_", ())]
     predicted = context.model.predict(context.one_row)[0]
@@ -214,14 +216,14 @@ def _decision(context: ModelContext, label: int | None) -> Decision | None:
     distance = encoded[context.row_index] - start
     amounts = by_column(coef * distance, origins, len(context.columns))
     baseline = level + float(coef @ start)
-    where = "the mean of the rows given" if several else "zero, as there is no other row"
-    measure = "prediction"
+    reference = "the mean of the rows given" if several else "zero, as there is no other row"
+    measure = "unit of the target"
     if label is not None:
         two = len(part[0]) == 2
         measure = "log-odds" if two else "logit against the mean of the classes"
     return Decision(
         label=TARGET if label is None else str(estimator.classes_[label]),
-        measure=f"{measure}; each column against {where}",
+        measure=f"{measure}; each column is compared with {reference}",
         baseline=baseline,
         contributions=context.contributions(amounts),
         value=baseline + float(amounts.sum()),

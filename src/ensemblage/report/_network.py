@@ -18,16 +18,16 @@ from ensemblage.report._contributions import Decision, RowExplanation, row_secti
 from ensemblage.report._explanation import Explanation, ModelContext, column_names
 
 MAX_CONFIGURATIONS = 8
-"""Configurations side by side; more stand below each other."""
+"""Configurations of the parents that are columns of a table; more are its rows."""
 MAX_TABLE_ROWS = 60
 MAX_RANGES = 12
-"""Ranges of a numeric node; more are joined."""
-JOINED_RANGES = 8
-"""To so many."""
+"""Ranges of a numeric node; more are merged."""
+MERGED_RANGES = 8
+"""Ranges after they are merged."""
 MAX_LEARNED = 8
 """Nodes with several parents that are noted after a fit."""
 MAX_ALT = 12
-"""Nodes whose parents are listed for those who cannot see the drawing."""
+"""Nodes whose parents are listed in the text alternative of the drawing."""
 MAX_OPEN = 24
 """A longer list of nodes is folded."""
 
@@ -37,7 +37,7 @@ Parents = Mapping[str, Sequence[str]]
 class NetworkDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A Bayesian network."""
 
-    parents: Annotated[dict[str, list[str]], Meta(description="What each node depends on.")]
+    parents: Annotated[dict[str, list[str]], Meta(description="The parents of each node.")]
     confidence: Annotated[
         dict[str, dict[str, float]] | None,
         Meta(
@@ -77,7 +77,9 @@ def explain(context: ModelContext) -> Explanation:
     sections = [
         Section("Network", [network_figure(document, target)]),
         Section("Nodes", [_nodes_table(document)]),
-        Section("Tables", _tables(estimator, context.columns), in_terminal=False),
+        Section(
+            "Conditional probability tables", _tables(estimator, context.columns), in_terminal=False
+        ),
     ]
     return Explanation(
         document,
@@ -92,7 +94,7 @@ def explain(context: ModelContext) -> Explanation:
 
 
 def explain_row(context: ModelContext) -> tuple[RowExplanation, list[Section]]:
-    """Give what each column's table adds to the log-odds: exact, as the network is a product."""
+    """Give each column's contribution to the log-odds: exact, as the network is a product."""
     scores = context.model.predict_proba(context.one_row)[0]
     label = int(np.argmax(scores))
     parts = context.estimator.explain(context.encoded_row)[0]
@@ -100,13 +102,15 @@ def explain_row(context: ModelContext) -> tuple[RowExplanation, list[Section]]:
     # of two classes the contributions are those to the second
     amounts = parts * (1 if label == 1 else -1) if two else parts[:, label]
     measure = "log-odds" if two else "log probability against the mean of the classes"
+    added = "log likelihood ratio" if two else "conditional log probability"
+    scaled = "" if context.estimator.temperature_ == 1 else " after temperature scaling"
     missing = any(value_text(value) == "missing" for value in context.values())
     imputed = "; missing values are imputed by the mode" if missing else ""
     classes = [str(each) for each in context.estimator.classes_]
     decision = Decision(
         label=classes[label],
-        measure=f"{measure}; the baseline is the class's share in training, and each column adds "
-        f"what its table gives for the row{imputed}",
+        measure=f"{measure}{scaled}; the baseline is the class prior, and each column adds its "
+        f"{added}{imputed}",
         baseline=float(amounts[0]),
         contributions=context.contributions(amounts[1:]),
         value=float(amounts.sum()),
@@ -178,10 +182,8 @@ def _nodes_table(document: NetworkDocument) -> TableBlock:
         names = [f"{each} ({shares[each]:.0%})" if each in shares else each for each in above]
         depends = Field(", ".join(names)) if names else NOTHING
         rows.append([Field(node), depends, Field(str(len(above)), len(above))])
-    columns = [Heading("node"), Heading("depends on"), Heading("parents", numeric=True)]
-    return TableBlock(
-        columns, rows, "Each node and what it depends on", folded=len(rows) > MAX_OPEN
-    )
+    columns = [Heading("node"), Heading("depends on"), Heading("number of parents", numeric=True)]
+    return TableBlock(columns, rows, "Parents of each node", folded=len(rows) > MAX_OPEN)
 
 
 def _tables(estimator: Any, columns: Sequence[str]) -> list[TableBlock]:
@@ -209,13 +211,13 @@ def range_labels(cuts: Sequence[float]) -> list[str]:
     return [f"≤ {ends[0]}", *between, f"> {ends[-1]}"]
 
 
-def join_ranges(
-    cuts: Sequence[float], probabilities: NDArray[np.float64], most: int = JOINED_RANGES
+def merge_ranges(
+    cuts: Sequence[float], probabilities: NDArray[np.float64], most: int = MERGED_RANGES
 ) -> tuple[list[str], NDArray[np.float64]]:
-    """Join neighbouring ranges into a few that are about equally likely.
+    """Merge neighbouring ranges into a few that are about equally likely.
 
     Probabilities are of shape (n_configurations, n_ranges); labels and probabilities of the
-    joined are given.
+    merged ones are given.
     """
     share = probabilities.mean(axis=0)
     group = ((np.cumsum(share) - share / 2) * most).astype(int)
@@ -231,7 +233,7 @@ def probability_table(
     cuts: Any = None,
     names: Mapping[str, str] | None = None,
 ) -> TableBlock:
-    """Write a node's table, folded; ``labels`` are of all nodes' states, ``cuts`` a number's."""
+    """Write a node's table, folded; ``labels`` name all nodes' states, ``cuts`` are cut points."""
     names = names or {}
     own, parents = names.get(node, node), [names.get(each, each) for each in table.parents]
     given = [
@@ -240,8 +242,8 @@ def probability_table(
     ]
     states, probabilities, notes = list(labels[node]), table.probabilities, []
     if cuts is not None and len(states) > MAX_RANGES:
-        notes.append(f"{len(states)} ranges are joined here.")
-        states, probabilities = join_ranges(cuts, probabilities)
+        notes.append(f"{len(states)} ranges are merged here.")
+        states, probabilities = merge_ranges(cuts, probabilities)
     if len(given) <= MAX_CONFIGURATIONS:
         columns = [Heading(own)]
         columns += [Heading(", ".join(each) or "probability", numeric=True) for each in given]

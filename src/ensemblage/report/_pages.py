@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,7 +25,7 @@ from ensemblage._core import (
 from ensemblage.datasets import DataSummary
 from ensemblage.evaluation import MEASURES
 from ensemblage.report._blocks import Bar, BarsBlock, Block, FigureBlock, Page, Section, ShadesBlock
-from ensemblage.report._data import data_section
+from ensemblage.report._data import data_section, subject_of
 from ensemblage.report._explanation import Explanation
 from ensemblage.sources import SourceAudit, draw_calibration_curves
 from ensemblage.studies import AuditDocument, ClusteringDocument, Prototype
@@ -60,8 +61,9 @@ def audit_page(document: AuditDocument) -> Page:
         Section("Covariate shift between sources", [_shifts(audit)]),
         *data_section(document.data),
     ]
-    title = f"Source audit: {document.dataset}"
-    return Page(title, "source audit", list(document.sentences), facts, sections)
+    target = None if document.data is None else document.data.target
+    title = f"Validation at new sources: {subject_of(target, document.dataset)}"
+    return Page(title, "leave-source-out validation", list(document.sentences), facts, sections)
 
 
 def _source_errors(audit: SourceAudit) -> BarsBlock:
@@ -138,30 +140,32 @@ def clustering_page(
     sizes = [each.rows for each in prototypes]
     n_rows = f"{len(document.labels):,}"
     of = f"{min(sizes):,} to {max(sizes):,} rows"
-    sentences = [f"{label} puts {n_rows} rows into {len(sizes)} clusters of {of}."]
+    sentences = [f"{label}: {n_rows} rows in {len(sizes)} clusters of {of}."]
     if document.reason is not None:
         sentences.append(document.reason)
     if document.agreement is not None:
         share = float(np.mean(document.agreement))
-        sentences.append(f"The views agree with a row's cluster in {share:.0%} of their votes.")
-    scores = {key: f"{score:.4f}" for key, score in document.scores.items()}
+        sentences.append(f"Mean agreement of the views with a row's cluster: {share:.0%}.")
+    scores = {SCORE_NAMES.get(key, key): f"{score:.4f}" for key, score in document.scores.items()}
     if scores:
-        named = ", ".join(f"{SCORE_NAMES.get(key, key)} {text}" for key, text in scores.items())
-        sentences.append(f"Against the target, which was not used: {named}.")
+        named = ", ".join(f"{key} {text}" for key, text in scores.items())
+        sentences.append(f"Agreement with the target, which was not used: {named}.")
     bars = [
         Bar(f"cluster {each.cluster}", each.rows, f"{each.rows:,}", strong=True)
         for each in prototypes
     ]
+    known = () if document.data is None else document.data.notes
+    others = [note for note in notes if note not in known]
     profiles = None if columns is None else profile_figure(prototypes, columns)
     shown = [] if profiles is None else [profiles]
     sections = [
-        Section("Sizes", [BarsBlock(bars, "Rows of each cluster.", from_zero=True)]),
+        Section("Cluster sizes", [BarsBlock(bars, "Rows per cluster.", from_zero=True)]),
         Section("Cluster profiles", [*shown, _profile_table(document)]),
         *data_section(document.data),
-        Section("Notes", [list(notes)] if notes else []),
+        Section("Notes", [others] if others else []),
     ]
     facts = {"rows": n_rows, "clusters": str(document.clusters), "method": label} | scores
-    return Page(f"Clusters of {name}", "clusters", sentences, facts, sections)
+    return Page(f"Cluster report: {name}", "cluster report", sentences, facts, sections)
 
 
 def profile_figure(prototypes: Sequence[Prototype], rows: Columns) -> ShadesBlock | None:
@@ -183,7 +187,7 @@ def profile_figure(prototypes: Sequence[Prototype], rows: Columns) -> ShadesBloc
     # those in which the clusters differ most, in the order of the file
     shown = np.sort(np.argsort(-(means.std(axis=0) / scale), kind="stable")[:MAX_COLUMNS])
     left = len(names) - len(shown)
-    most = f" The {left} columns in which the clusters differ least are left out." if left else ""
+    most = f" The {left} columns in which the clusters differ least are not shown." if left else ""
     return ShadesBlock(
         "cluster",
         [str(each.cluster) for each in prototypes],
@@ -197,8 +201,8 @@ def profile_figure(prototypes: Sequence[Prototype], rows: Columns) -> ShadesBloc
             )
             for j in shown
         ],
-        "Mean of each column in each cluster, in the units of the data. The warmer the colour, the "
-        "further above the mean of all rows, the colder, the further below; at full strength by "
+        "Mean of each column in each cluster, in the unit of the column. Warm colours are above "
+        "the mean of all rows, cold colours below; full colour is a difference of "
         f"{FULL_COLOUR:g} standard deviations.{most}",
         signed=True,
     )
@@ -211,19 +215,19 @@ def _profile_table(document: ClusteringDocument) -> TableBlock:
         (Heading("cluster"), [Field(f"cluster {each.cluster}") for each in prototypes]),
         (Heading("rows", numeric=True), [count_field(each.rows) for each in prototypes]),
     ]
-    legend = "Mean of a numeric column, most frequent category of a categorical one."
+    legend = "Mean of a numeric column, most frequent category of a categorical column."
     if document.agreement is not None:
         labels, votes = np.asarray(document.labels), np.asarray(document.agreement, dtype=float)
         shares = [share_field(float(votes[labels == each.cluster].mean())) for each in prototypes]
         named.append((Heading("agreement", numeric=True), shares))
-        legend += " Agreement is the share of votes that the views cast for the row's cluster."
+        legend += " Agreement: share of the views' votes for the row's cluster."
     for name in prototypes[0].typical:
         values = [each.typical[name] for each in prototypes]
         numeric = not any(isinstance(value, str) for value in values)
         named.append((Heading(name, numeric=numeric), [_typical(value) for value in values]))
     heads, fields = zip(*named, strict=True)
     rows = list(zip(*fields, strict=True))
-    return TableBlock(heads, rows, "A typical row of each cluster", legend)
+    return TableBlock(heads, rows, "Typical values of each cluster", legend)
 
 
 def _typical(value: float | str | None) -> Field:
@@ -235,29 +239,44 @@ def _typical(value: float | str | None) -> Field:
 
 
 def explanation_page(
-    explained: Explanation, *, name: str, details: Mapping[str, Any] | None = None
+    explained: Explanation,
+    *,
+    name: str,
+    target: str | None = None,
+    details: Mapping[str, Any] | None = None,
 ) -> Page:
-    """Show a model of a name; ``details`` were noted when it was saved.
+    """Show a model of a name and of a target; ``details`` were noted when it was saved.
 
     These may be ``dataset``, ``n_rows``, ``learned``, ``data``, and ``accuracy`` or ``rmse`` with
     their standard errors ``accuracy_se`` and ``rmse_se``.
     """
     noted = dict(details or {})
-    sentences = list(explained.sentences)
+    dataset = noted.get("dataset")
+    sentences, row_sections = list(explained.sentences), list(explained.row_sections)
+    if row_sections and isinstance(row_sections[0].blocks[0], str):
+        # the sentence with the prediction of a row comes first on the page
+        sentences.insert(0, row_sections[0].blocks[0])
+        row_sections[0] = replace(row_sections[0], blocks=row_sections[0].blocks[1:])
     for key in ("accuracy", "rmse"):
         if noted.get(key) is not None:
             score = MEASURES[key].with_error(noted[key], noted.get(f"{key}_se"), 4)
-            sentences.append(f"Cross-validated {MEASURES[key].label} in training: {score}.")
+            error = " (± standard error)" if noted.get(f"{key}_se") is not None else ""
+            sentences.append(f"Cross-validated {MEASURES[key].label} in training{error}: {score}.")
     facts = dict(explained.facts)
-    if noted.get("dataset") is not None:
-        facts["trained on"] = noted["dataset"]
+    if dataset is not None:
+        facts["trained on"] = dataset
     if noted.get("n_rows") is not None:
         facts["rows"] = f"{noted['n_rows']:,}"
+    subject, row = name, getattr(explained.document, "row", None)
+    if target is not None:
+        subject = f"{target} ({name})" if dataset is None else f"{target}, trained on {dataset}"
+        facts["model"] = name
     lines: list[Block] = [f"{line[:1].upper()}{line[1:]}." for line in noted.get("learned", ())]
     sections = [
-        *explained.row_sections,
+        *row_sections,
         *explained.sections,
         Section("Training summary", lines),
         *data_section(msgspec.convert(noted.get("data"), DataSummary | None)),
     ]
-    return Page(f"Model report: {name}", "explanation", sentences, facts, sections)
+    kind = "Model report" if row is None else f"Prediction report, row {row}"
+    return Page(f"{kind}: {subject}", kind.lower(), sentences, facts, sections)

@@ -25,16 +25,22 @@ if TYPE_CHECKING:
     from ensemblage.pool import Leaderboard
 
 OURS = ("rows", "columns", "decisions")
-"""Places whose members are this library's."""
+"""Groups whose members are methods of this library."""
 MAX_SOURCES = 8
-"""Sources that are named."""
+"""Known sources that are listed."""
 
 
 class PoolMemberDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Out-of-fold scores of a member, or of the whole pool."""
 
     member: str
-    place: Annotated[str, Meta(description="Where its diversity is.")]
+    group: Annotated[
+        str,
+        Meta(
+            description="Where it differs on purpose: rows, columns or decisions; standard for a "
+            "method of a usual kind, user for a user's own, all for the pool."
+        ),
+    ]
     log_loss: Annotated[
         float, Meta(description="Of a regression, minus the mean log predictive density.")
     ]
@@ -44,27 +50,29 @@ class PoolMemberDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     rmse: Annotated[float | None, Meta(description="Null for a classification.")] = None
 
 
-class PlaceDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the pool would lose without a place of diversity."""
+class AblationDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The pool without a group of members."""
 
-    place: str
+    group: str
     members: list[str]
-    change: Annotated[float, Meta(description="How much the log loss would rise.")]
+    change: Annotated[float, Meta(description="Increase of the out-of-fold log loss.")]
     standard_error: float
 
 
 class PoolDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a pool is made of."""
+    """A pool: its members, ablation and calibration."""
 
     members: Annotated[list[PoolMemberDocument], Meta(description="The pool, then by log loss.")]
-    places: list[PlaceDocument]
-    calibration_error: Annotated[
-        Share | None, Meta(description="Out of fold; null for a regression.")
+    ablation: Annotated[
+        list[AblationDocument], Meta(description="The pool without each group of members.")
     ]
-    left_out: Annotated[list[str], Meta(description="Members left out of the pool, and why.")]
+    calibration_error: Annotated[
+        Share | None, Meta(description="Out-of-fold; null for a regression.")
+    ]
+    failures: Annotated[list[str], Meta(description="Members that are not in the pool, and why.")]
     known_sources: Annotated[
         list[PoolMemberDocument],
-        Meta(description="The pool that answers rows of known sources; empty if there is none."),
+        Meta(description="The source-aware pool for known sources; empty if there is none."),
     ] = []
 
 
@@ -81,8 +89,8 @@ def learned(estimator: Any, columns: Sequence[str]) -> Iterator[str]:
     del columns
     known = getattr(estimator, "source_pool_", None)
     if known is not None:
-        yield from _scored(known.leaderboard, f"source known, one of {len(known.names)}: ")
-    yield from _scored(estimator.leaderboard_, "" if known is None else "source unknown: ")
+        yield from _scored(known.leaderboard, f"known source (one of {len(known.names)}): ")
+    yield from _scored(estimator.leaderboard_, "" if known is None else "unknown source: ")
 
 
 def _scored(board: Leaderboard, which: str) -> Iterator[str]:
@@ -100,9 +108,9 @@ def _scores_text(board: Leaderboard) -> str:
 
 
 def explain(context: ModelContext) -> Explanation:
-    """Show weights, the leaderboard, calibration, and what places of diversity add."""
+    """Show weights, the leaderboard, calibration, and the ablation by group."""
     pool = context.estimator
-    board, places = pool.leaderboard_, pool.ablation()
+    board, ablation = pool.leaderboard_, pool.ablation()
     known = getattr(pool, "source_pool_", None)
     calibration = (
         reliability(pool.out_of_fold_.pool_outputs, pool.out_of_fold_.y).error
@@ -112,8 +120,8 @@ def explain(context: ModelContext) -> Explanation:
     document = PoolDocument(
         _member_documents(board),
         [
-            PlaceDocument(each.group, list(each.members), each.change, each.standard_error)
-            for each in places
+            AblationDocument(each.group, list(each.members), each.change, each.standard_error)
+            for each in ablation
         ],
         calibration,
         list(board.failures),
@@ -132,14 +140,14 @@ def explain(context: ModelContext) -> Explanation:
         members.append(list(board.failures))
     sections = [Section("Members", members)]
     if known is not None:
-        names = f"one of {count(len(known.names), 'source')} ({listing(known.names, MAX_SOURCES)})"
-        answered = f"Rows of {names} are predicted by source-aware members:"
-        sections.append(Section("Known sources", [answered, known.leaderboard.as_table()]))
-    text = f"Out of fold, the pool has {_scores_text(board)}"
+        names = f"{count(len(known.names), 'known source')} ({listing(known.names, MAX_SOURCES)})"
+        text = f"Rows of {names} are predicted by source-aware members:"
+        sections.append(Section("Known sources", [text, known.leaderboard.as_table()]))
+    text = f"Out-of-fold performance of the pool: {_scores_text(board)}"
     if calibration is not None:
-        text += f"; its calibration error is {calibration:.3f}"
+        text += f"; calibration error {calibration:.3f}"
         sections.append(Section("Calibration", [calibration_bars(pool.out_of_fold_)]))
-    sections.append(Section("Places of diversity", [places.as_table()]))
+    sections.append(Section("Ablation by group", [ablation.as_table()]))
     return Explanation(
         document,
         [f"{text}."],
@@ -170,21 +178,21 @@ def calibration_bars(record: Any) -> BarsBlock:
     bars = []
     for confidence, accuracy, share in zip(*found, strict=True):
         n_rows = share * len(record.y)
-        # with a row more of either kind, so that a bin that is always right has an error too
+        # with one more row of either kind, so that a bin without errors has a standard error
         shrunk = (accuracy * n_rows + 1) / (n_rows + 2)
         error = float(np.sqrt(shrunk * (1 - shrunk) / n_rows))
         label = f"confidence {confidence:.1%}"
         bars.append(Bar(label, accuracy, f"{accuracy:.1%}", error=error, reference=confidence))
     sizes = dict.fromkeys(f"{size:.0%}" for size in (found.share.min(), found.share.max()))
     caption = (
-        "Out-of-fold accuracy by the pool's confidence, with standard errors; coloured lines show "
-        f"the confidence. Each bin has {' to '.join(sizes)} of the rows."
+        "Out-of-fold accuracy by the pool's confidence, with standard errors (±); vertical lines "
+        f"show the confidence. Each bin has {' to '.join(sizes)} of the rows."
     )
     return BarsBlock(bars, caption, percent=True, from_zero=True)
 
 
 def explain_row(context: ModelContext) -> tuple[RowExplanation, list[Section]]:
-    """Give what each member predicts, and what it adds to the pool's prediction."""
+    """Give each member's prediction, and its contribution to the pool's."""
     given = [] if context.sources is None else [context.sources[context.row_index]]
     found = context.estimator.explain_row(context.encoded_row, *given)
     classes = [str(each) for each in found.classes]
@@ -209,5 +217,5 @@ def explain_row(context: ModelContext) -> tuple[RowExplanation, list[Section]]:
     if not classes:
         text += f", with a standard deviation of {write_number(row.scores[1])}"
     if row.source is not None:
-        text += f", by members that know the source {row.source}"
+        text += f", by source-aware members (source {row.source})"
     return row, [Section(f"Row {row.row}", [f"{text}.", found.as_table()])]

@@ -63,9 +63,9 @@ from ensemblage.strata import (
 MIN_ROWS = 10
 """Rows that are needed to describe strata."""
 MAX_REASONS = 3
-"""Reasons for which a row is in a stratum, and strata that are listed with them."""
+"""Reasons that are listed for a stratum, and strata that are listed with reasons."""
 MIN_SHARE = 0.0005
-"""What would be printed as 0.0 % is left out."""
+"""Less is printed as 0.0 %, and not listed."""
 MAX_MEMBERS = 8
 """Members that are listed for a row."""
 MAX_CLASSES = 4
@@ -77,9 +77,9 @@ MAX_LEGEND = 44
 """Characters of a line of the map's legend."""
 WITHIN = 0.5
 """Membership from which a row is in a stratum."""
-NOT_DESCRIBED = "A description of the strata needs rows: name a file after the model."
-NOT_LINEAR = "Contributions of columns are not known exactly: members or fusion are not linear."
-NO_ROWS = "A map needs rows to show: name a file after the model."
+NOT_DESCRIBED = "A description of the strata needs rows: give a data file."
+NOT_LINEAR = "Exact contributions of columns are not available: members or fusion are not linear."
+NO_ROWS = "A map needs rows: give a data file."
 
 Ensemble: TypeAlias = StrataEnsembleClassifier | StrataEnsembleRegressor
 
@@ -91,7 +91,8 @@ class StrataMemberDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
         str, Meta(description="Its stratum: a number, the name of a source, or anchor.")
     ]
     name: Annotated[
-        str | None, Meta(description="Its stratum in words; null for an anchor, or without rows.")
+        str | None,
+        Meta(description="Description of its stratum; null for an anchor, or without rows."),
     ]
     estimator: Annotated[str, Meta(description="Its class; of a pipeline, the last step's.")]
     n_rows: Annotated[int, Meta(ge=0, description="Rows that it was fitted on.")]
@@ -101,23 +102,25 @@ class StrataMemberDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
     ]
     score: Annotated[
         Annotated[float, Meta(le=1)] | None,
-        Meta(description="Accuracy, or R² of a regression, on held-out rows of its stratum."),
+        Meta(description="Out-of-fold accuracy, or R² of a regression, on rows of its stratum."),
     ]
     dominant_in: Annotated[
         Share | None,
-        Meta(description="Share of the rows whose strongest stratum it is; null for an anchor."),
+        Meta(
+            description="Share of the rows with their highest membership in it; null for an anchor."
+        ),
     ]
     constant: Annotated[bool, Meta(description="Whether it always predicts the same.")] = False
     rmse: Annotated[
-        float | None, Meta(description="Of a regression, on held-out rows of its stratum.")
+        float | None, Meta(description="Out-of-fold, of a regression, on rows of its stratum.")
     ] = None
 
 
 class StrataDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A strata ensemble."""
 
-    stratifier: Annotated[str, Meta(description="Class of what found the strata.")]
-    fusion: Annotated[str, Meta(description="Class of what fuses the members.")]
+    stratifier: Annotated[str, Meta(description="Class of the stratifier.")]
+    fusion: Annotated[str, Meta(description="Class of the fusion.")]
     n_strata: Annotated[int, Meta(ge=1, description="Number of strata.")]
     stratum_size: Annotated[
         Share | None, Meta(description="Share of the rows in each stratum, where that is set.")
@@ -130,7 +133,10 @@ class StrataDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ]
     strata: Annotated[
         StrataDescription | None,
-        Meta(description="What the strata are; null where neither fit nor file has noted it."),
+        Meta(
+            description="Description of the strata; null where the model file has none and no "
+            "rows are given."
+        ),
     ] = None
 
 
@@ -148,7 +154,7 @@ def learned(estimator: Any, columns: Sequence[str]) -> Iterator[str]:
     memberships = final_step(estimator.stratifier_).memberships_
     sizes = estimator.member_sizes_
     kinds = Counter(type(final_step(each)).__name__ for each in estimator.estimators_)
-    # A stratum of one value has a constant member; the others are what was asked for.
+    # A stratum of one class or value has a constant member, which is not the one requested.
     member = max(kinds, key=lambda kind: (not kind.startswith("Dummy"), kinds[kind]))
     yield f"{len(sizes)} strata with {range_text(sizes)} of {len(memberships)} rows each"
     n_strata = (memberships > WITHIN).sum(axis=1)
@@ -187,17 +193,17 @@ def _describe(context: ModelContext) -> StrataDescription | None:
     ensemble: Ensemble = context.estimator
     rows = rows_at_final_step(context.model, context.X)
     of_classes = hasattr(ensemble, "classes_")
-    wrong = None
+    errors = None
     if context.y is not None and of_classes:
-        wrong = context.model.predict(context.X) != context.y
+        errors = context.model.predict(context.X) != context.y
     found = describe_strata(
         context.X, ensemble.stratifier_.transform(rows), names=context.columns,
         kinds=context.kinds or None,
         labels=getattr(final_step(ensemble.stratifier_), "stratum_names_", None),
-        errors=wrong,
+        errors=errors,
     )  # fmt: skip
-    held_out = ensemble.stratum_errors_, ensemble.out_of_fold_error_
-    return found.with_errors(*held_out, "out-of-fold", is_classification=of_classes)
+    out_of_fold = ensemble.stratum_errors_, ensemble.out_of_fold_error_
+    return found.with_errors(*out_of_fold, "out-of-fold", is_classification=of_classes)
 
 
 def explain(context: ModelContext) -> Explanation:
@@ -216,10 +222,10 @@ def explain(context: ModelContext) -> Explanation:
         },
         [
             Section("Strata", strata),
-            Section("Map", [strata_map(context, names)], in_terminal=False),
+            Section("Map of the strata", [strata_map(context, names)], in_terminal=False),
             Section("Members", [dominance_bars(document, names), members_table(document)]),
         ],
-        display="A map of strata needs rows to show: give `X`."
+        display="A map of the strata needs rows: give `X`."
         if context.X is None
         else lambda: _drawn_map(context),
     )
@@ -268,7 +274,7 @@ def strata_document(context: ModelContext) -> StrataDocument:
 
 
 def _dominant_shares(memberships: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Share of the rows whose strongest stratum is each; ties share a row evenly."""
+    """Share of the rows with their highest membership in each stratum; ties share a row evenly."""
     best = memberships.max(axis=1, keepdims=True)
     dominant = (memberships >= best - 1e-9) & (best > 0)
     shares = dominant / np.maximum(dominant.sum(axis=1, keepdims=True), 1)
@@ -278,7 +284,7 @@ def _dominant_shares(memberships: NDArray[np.float64]) -> NDArray[np.float64]:
 def _names(
     ensemble: Ensemble, description: StrataDescription | None, stratum: int | None
 ) -> dict[str, Any]:
-    """Name a member by its stratum's number or source, and in words."""
+    """Name a member by its stratum's number or source, and by its description."""
     if stratum is None:
         return {"member": "anchor", "name": None}
     sources = getattr(final_step(ensemble.stratifier_), "stratum_names_", None)
@@ -303,12 +309,12 @@ def _full_name(member: StrataMemberDocument | MemberPrediction) -> str:
 def _sentences(document: StrataDocument) -> list[str]:
     """State what the ensemble is, what all members are, and how many are constant."""
     members, size = document.members, document.stratum_size
-    each = "" if size is None else f", each {size:.0%} of the rows"
+    each = "" if size is None else f", each with {size:.0%} of the rows"
     kinds = {"" if each.constant else each.estimator for each in members}
     (kind,) = kinds if len(kinds) == 1 else ("",)
-    alike = f"; on each of them: {plain_name(kind)}" if kind else ""
-    text = f"{document.n_strata} strata by {document.stratifier}{each}{alike}"
-    sentences = [f"{text}; fused by {plain_name(document.fusion)}."]
+    alike = f"; members: {plain_name(kind)}" if kind else ""
+    text = f"{document.n_strata} strata found by {document.stratifier}{each}{alike}"
+    sentences = [f"{text}; fusion: {plain_name(document.fusion)}."]
     n_constant = sum(each.constant for each in members)
     if n_constant:
         value = "class" if any(each.classes for each in members) else "value"
@@ -320,18 +326,18 @@ def _sentences(document: StrataDocument) -> list[str]:
 
 
 def dominance_bars(document: StrataDocument, names: Sequence[str]) -> BarsBlock:
-    """Draw how many rows each stratum is the strongest of."""
+    """Draw the share of rows with their highest membership in each stratum."""
     shares = [each.dominant_in for each in document.members if each.dominant_in is not None]
     bars = [
         Bar(name, share, f"{share:.1%}", strong=True)
         for name, share in zip(names, shares, strict=True)
     ]
-    caption = f"Share of the {document.rows} rows whose strongest stratum is the member's."
+    caption = f"Share of the {document.rows} rows with their highest membership in the stratum."
     return BarsBlock(bars, caption, percent=True, from_zero=True)
 
 
 def members_table(document: StrataDocument) -> TableBlock:
-    """List the members; columns that have nothing to say are left out."""
+    """List the members; columns without information are left out."""
     members = document.members
     score = "accuracy" if any(each.classes for each in members) else "R²"
     columns = {
@@ -346,7 +352,7 @@ def members_table(document: StrataDocument) -> TableBlock:
         Heading("RMSE", numeric=True): [_number(each.rmse) for each in members],
         Heading("dominant in", numeric=True): [share_field(each.dominant_in) for each in members],
     }
-    # a gate has no weights but per row, an in-sample fusion no held-out score
+    # a gate has weights per row only, an in-sample fusion no out-of-fold score
     shown = {
         column: fields
         for column, fields in columns.items()
@@ -355,14 +361,14 @@ def members_table(document: StrataDocument) -> TableBlock:
     }
     legends = {
         "weight": "weight in the fusion",
-        score: "on rows of the stratum that the member was not fitted on",
-        "RMSE": "on the same rows",
-        "dominant in": f"share of the {document.rows} rows whose strongest stratum it is",
+        score: "out-of-fold, on rows of the stratum",
+        "RMSE": "out-of-fold, on the same rows",
+        "dominant in": f"share of the {document.rows} rows with their highest membership in it",
     }
     names = {column.name for column in shown}
     legend = "; ".join(f"{name}: {text}" for name, text in legends.items() if name in names)
     rows = list(zip(*shown.values(), strict=True))
-    return TableBlock(list(shown), rows, "The members of the ensemble", f"Rows: those that the "
+    return TableBlock(list(shown), rows, "Members of the ensemble", "Rows: those that the "
                       f"member was fitted on; {legend}.")  # fmt: skip
 
 
@@ -377,7 +383,7 @@ def _number(value: float | None, digits: int = 4) -> Field:
 
 
 def strata_map(context: ModelContext, names: Sequence[str]) -> Block:
-    """Map the strata with the rows given, or state why there is no map."""
+    """Map the strata with the rows given, or give the reason why there is no map."""
     if context.X is None:
         return NO_ROWS
     step = -(-len(context.X) // MAX_MAP_ROWS)
@@ -403,15 +409,15 @@ def strata_map(context: ModelContext, names: Sequence[str]) -> Block:
     n_strata = len(display.sizes)
     which = f"the {n_strata} strata"
     if len(shown) < n_strata:
-        first = "those dominant in most rows" if mark is None else "the row's own first"
+        first = "those dominant in most rows" if mark is None else "those of the row first"
         which = f"{len(shown)} of {which}, {first}"
     listed = "; ".join(names[stratum] for stratum in shown)
     pointed = "" if mark is None else f" The ring marks row {context.row}."
     return FigureBlock(
         draw, 4.8, 4.2,
-        f"A map of {len(display.points):,} rows with outlines of strata: {listed}.",
-        f"The rows and {which}: {listed}. An ellipse spans one and a half standard deviations; "
-        f"strata that overlap here may lie apart in other dimensions.{pointed}",
+        f"Map of {len(display.points):,} rows with outlines of strata: {listed}.",
+        f"Rows and {which}: {listed}. An ellipse shows 1.5 standard deviations; strata that "
+        f"overlap here may be separate in other dimensions.{pointed}",
     )  # fmt: skip
 
 
@@ -436,7 +442,10 @@ def explain_row(context: ModelContext) -> tuple[RowExplanation, list[Section]]:
         text += f", with a standard deviation of {write_number(row.scores[1])}"
     blocks: list[Block] = [f"{text}.", table, *([left_out] if left_out else [])]
     near = [each for each in _by_weight(row) if each.reasons and (each.membership or 0) >= WITHIN]
-    blocks += [f"In {each.name}: {'; '.join(each.reasons)}." for each in near[:MAX_REASONS]]
+    blocks += [
+        f"Similar to stratum {_full_name(each)} in: {'; '.join(each.reasons)}."
+        for each in near[:MAX_REASONS]
+    ]
     blocks.append(NOT_LINEAR if row.decision is None else contribution_bars(row.decision))
     return row, [Section(f"Row {row.row}", blocks)]
 
@@ -523,7 +532,7 @@ def _by_weight(row: RowExplanation) -> list[MemberPrediction]:
 
 
 def member_table(row: RowExplanation) -> tuple[TableBlock, str]:
-    """List the members of the largest weights and the fused prediction; state what is left out."""
+    """List the members of the largest weights and the fused prediction; count the others."""
     heads = ["prediction", "std"]
     if row.classes:
         heads = [row.classes[k] for k in likely_classes(row.scores)]
@@ -550,21 +559,25 @@ def member_table(row: RowExplanation) -> tuple[TableBlock, str]:
         for each in shown
     ]  # fmt: skip
     rows.append([Field("fused"), Field(""), Field(""), *fields(row.scores)])
-    beside = "then its score of each class" if row.classes else "then its prediction"
-    legend = f"Weight: the member's share in this prediction; {beside}."
+    scores = "The last columns are the member's scores of the classes."
+    if not row.classes:
+        scores = "std: standard deviation."
+    legend = (
+        f"Membership: of the row in the stratum. Weight: of the member in this prediction. {scores}"
+    )
     table = TableBlock(columns, rows, f"Member predictions for row {row.row}", legend)
     n_others = len(members) - len(shown)
     if n_others == 0:
         return table, ""
     weight = sum(each.weight or 0 for each in members) - sum(each.weight or 0 for each in shown)
     part = f"with {weight:.1%} of the weight" if weight >= MIN_SHARE else "without weight"
-    return table, f"Left out: {count(n_others, 'member')} {part}."
+    return table, f"Not shown: {count(n_others, 'member')} {part}."
 
 
 def stratum_reasons(
     description: StrataDescription | None, stratum: int | None, fields: Mapping[str, Any]
 ) -> list[str]:
-    """List in which of a stratum's columns a row's fields are nearer to it than to all rows."""
+    """List the columns in which a row is nearer to its stratum than to all rows."""
     if description is None or stratum is None:
         return []
     found = [

@@ -34,9 +34,9 @@ from ensemblage.report._explanation import (
 from ensemblage.subspace import CoSelectionDisplay
 
 N_STEPS = 4000
-"""Steps of the path that gradients are integrated over."""
+"""Steps of the path along which gradients are integrated."""
 MAX_FEATURES = 12
-"""Features that are shown, the most used first."""
+"""Features that are shown, the most frequently used first."""
 
 
 def integrated_gradients(
@@ -50,7 +50,7 @@ def integrated_gradients(
     """
 
     def log_parts(steps: Doubles) -> tuple[Doubles, Doubles, Doubles]:
-        """Log weights, members' log probabilities, and fused ones at some steps of the path."""
+        """Log weights, members' and fused log probabilities at some steps of the path."""
         gates = np.asarray(log_softmax(gate[1] + steps[:, None] * (gate[0] @ z), axis=1))
         logits = members[1] + steps[:, None, None] * (members[0] @ z)
         logs = np.asarray(log_softmax(logits, axis=2))
@@ -70,9 +70,9 @@ def integrated_gradients(
 
 
 class SubspaceDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Features selected together."""
+    """Co-selection of features."""
 
-    features: Annotated[list[str], Meta(description="The most used features, of those that are.")]
+    features: Annotated[list[str], Meta(description="The most frequently used features.")]
     co_selection: Annotated[
         list[list[Share]],
         Meta(description="Share of the members that use both features; on the diagonal each."),
@@ -101,7 +101,7 @@ def learned(estimator: Any, columns: Sequence[str]) -> Iterator[str]:
 
 
 def explain(context: ModelContext) -> Explanation:
-    """Show how often each feature is used, and which are used together."""
+    """Show how often each feature is used, and the co-selection."""
     names = feature_names(context.model, context.columns)
     used = np.diag(context.estimator.co_selection_)
     order = np.argsort(-used, kind="stable")[:MAX_FEATURES]
@@ -112,9 +112,9 @@ def explain(context: ModelContext) -> Explanation:
     bars = [
         Bar(names[d], float(used[d]), f"{used[d]:.0%}", strong=bool(used[d] == 1)) for d in order
     ]
-    caption = "Share of the members that use each feature."
+    caption = "Share of the members that use the feature."
     text = (
-        f"Of the {count(len(order), 'feature')} shown, the most used first, "
+        f"Of the {count(len(order), 'most frequently used feature')}, "
         f"{n_always or 'none'} {'is' if n_always < 2 else 'are'} used by every member."
     )
     return Explanation(
@@ -122,24 +122,24 @@ def explain(context: ModelContext) -> Explanation:
         [text],
         {"features shown": str(len(order))},
         [
-            Section("Use", [BarsBlock(bars, caption, percent=True, from_zero=True)]),
-            Section("Selected together", [co_selection_figure(document)]),
+            Section("Feature use", [BarsBlock(bars, caption, percent=True, from_zero=True)]),
+            Section("Co-selection", [co_selection_figure(document)]),
         ],
         display=lambda: CoSelectionDisplay(matrix, feature_names=document.features).plot().figure_,
     )
 
 
 def co_selection_figure(document: SubspaceDocument) -> ShadesBlock:
-    """Colour which features are selected together."""
+    """Draw the co-selection of features as a heat map."""
     names, matrix = document.features, document.co_selection
     pairs = [(matrix[i][j], i, j) for i in range(len(names)) for j in range(i)]
     caption = (
-        "Percentage of the members that use both features, by their numbers; on the diagonal, "
-        "that use the feature at all."
+        "Percentage of the members that use both features, numbered as in the rows; on the "
+        "diagonal, that use the feature."
     )
     if pairs:
         share, second, first = max(pairs)
-        caption += f" Most often together: {names[first]} and {names[second]}, in {share:.0%} of "
+        caption += f" Most frequent pair: {names[first]} and {names[second]}, in {share:.0%} of "
         caption += "the members."
     rows = [
         (f"{d + 1} {name}", [(f"{100 * share:.0f}", share) for share in matrix[d]])
@@ -152,11 +152,11 @@ def explain_row(context: ModelContext) -> tuple[RowExplanation, list[Section]]:
     """Give the prediction, and contributions of the columns."""
     estimator = context.estimator
     if not hasattr(estimator, "predict"):
-        raise ValueError("This model selects features and predicts nothing for a row.")
+        raise ValueError("This model selects features; it has no predictions to explain.")
     if not hasattr(estimator, "predict_proba"):
         raise ValueError(
-            f"This is a {type(estimator).__name__}; only classifications are explained row by row. "
-            "Leave out the row to see which features are used."
+            f"This is a {type(estimator).__name__}: only a classifier's predictions are explained. "
+            "Leave out `row` to see which features are used."
         )
     encoded = np.asarray(context.encoded_row, dtype=float)
     scores = estimator.predict_proba(encoded)[0]
@@ -172,7 +172,7 @@ def explain_row(context: ModelContext) -> tuple[RowExplanation, list[Section]]:
 def _decision(context: ModelContext, encoded: Doubles, label: int) -> Decision | None:
     """Sum contributions of columns to the members, and to the gate if there is one."""
     estimator = context.estimator
-    if estimator.basis != "linear":  # a product of columns is no one column's
+    if estimator.basis != "linear":  # products of columns have no contribution per column
         return None
     origins = feature_origins(context.model, context.columns)
     z = (encoded[0] - estimator.mean_) / estimator.scale_
@@ -189,7 +189,7 @@ def _decision(context: ModelContext, encoded: Doubles, label: int) -> Decision |
         what = "log-odds" if n_classes == 2 else "log probability against the mean of the classes"
         measure = (
             f"{what}; the baseline is that of the mean of the training rows, and each column adds "
-            "its integrated gradient on the line from there to this row, through members and gate"
+            "its integrated gradient from there to this row, through members and gate"
         )
     else:
         parts = list(zip(coefs, intercepts, strict=True))

@@ -31,13 +31,13 @@ def need(module: str) -> Any:
 
 
 def check_installed() -> None:
-    """Refuse a report before any work is done for it if a package is missing."""
+    """Raise an error before any computation if a package for reports is missing."""
     need("jinja2")
     need("matplotlib")
 
 
 def drawn_svg(block: FigureBlock) -> str:
-    """Draw a figure of one's own, unknown to pyplot, as an element for a page."""
+    """Draw a figure, without pyplot, as an element for a page."""
     figure = need("matplotlib.figure").Figure(figsize=(block.width, block.height))
     block.draw(figure.subplots())
     return inline_svg(figure)
@@ -48,15 +48,15 @@ def inline_svg(figure: Any) -> str:
 
     There are no style attributes, which the page's security policy refuses.
     """
-    _take_ink(figure)
+    _apply_ink(figure)
     matplotlib = need("matplotlib")
     buffer = io.BytesIO()
-    # the only way to tell matplotlib's SVG writer; undone at once
+    # matplotlib's SVG writer has no other interface
     with (
         matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "ensemblage"}),
         warnings.catch_warnings(),
     ):
-        # the browser has fonts for what matplotlib's own lacks
+        # the browser has fonts for glyphs that matplotlib's lack
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure.savefig(
             buffer, format="svg", transparent=True, bbox_inches="tight", dpi=150,
@@ -70,7 +70,7 @@ def numbered(svg: str, number: int) -> str:
     return NAMED.sub(rf"\g<1>{number}-", svg)
 
 
-def _take_ink(figure: Any) -> None:
+def _apply_ink(figure: Any) -> None:
     """Draw axes, titles and legends in the page's colour; text is text, never a formula."""
     for ax in figure.axes:
         ax.tick_params(colors=THEMED_INK, which="both")
@@ -88,7 +88,7 @@ def _take_ink(figure: Any) -> None:
 
 
 def _clean(raw: bytes) -> str:
-    """Leave what a page needs of a file that matplotlib wrote."""
+    """Keep what a page needs of a file that matplotlib wrote."""
     root = ET.fromstring(raw)  # noqa: S314  written by matplotlib a moment ago
     linked = set(re.findall(rb'(?:href="|url\()#([^")]+)', raw))
     for parent in list(root.iter()):
@@ -136,7 +136,7 @@ def drawings(block: NetworkBlock | TreeBlock) -> list[tuple[str, str, Any]]:
     """Draw a network or a tree for both widths; a small network once.
 
     Each is a name for its width, its SVG, in which all texts are escaped, and the names that had
-    to be cut, with the whole ones.
+    to be shortened, with the full ones.
     """
     if isinstance(block, TreeBlock):
         trees = {"wide": draw_tree(block.nodes, WIDE), "narrow": draw_tree(block.nodes, NARROW)}
@@ -155,7 +155,7 @@ def drawings(block: NetworkBlock | TreeBlock) -> list[tuple[str, str, Any]]:
 def network_svg(drawing: NetworkDrawing, block: NetworkBlock, kind: str) -> str:
     """Write a network; its parts have classes: line, head, faint, node and target."""
     parts = []
-    # what is faint lies below
+    # faint arrows below the others
     for arrow in sorted(drawing.arrows, key=lambda arrow: not arrow.from_target):
         (x, y), *_ = arrow.stops
         curves = (" ".join(f"{a:.1f} {b:.1f}" for a, b in points) for _, *points in arrow.curves)

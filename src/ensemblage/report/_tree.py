@@ -48,21 +48,29 @@ from ensemblage.report._explanation import (
 
 MAX_IMPORTANCES = 3
 CAPTION = (
-    "Follow the answers down to a leaf. A grey mark is a split whose bootstrap thresholds differ: "
-    "a row between the least and the greatest goes both ways, by the share of them. Rows are "
-    "those of the training, counted by these shares."
+    "A row follows the splits down to a leaf. At a grey mark the bootstrap thresholds differ: a "
+    "row between the least and the greatest goes both ways, by the share of the thresholds. Rows "
+    "are training rows, weighted by these shares."
 )
 
 
 class TreeNodeDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A node of a tree; a leaf has no column."""
 
-    values: Annotated[list[float], Meta(description="Class shares, or the prediction; shrunk.")]
+    values: Annotated[
+        list[float], Meta(description="Class shares, or the prediction, after shrinkage.")
+    ]
     rows: Annotated[float, Meta(ge=0, description="Weight of the training rows in it.")]
     column: str | None = None
-    threshold: Annotated[float | None, Meta(description="Median of the bootstrap's.")] = None
-    threshold_min: Annotated[float | None, Meta(description="Least of the bootstrap's.")] = None
-    threshold_max: Annotated[float | None, Meta(description="Greatest of the bootstrap's.")] = None
+    threshold: Annotated[float | None, Meta(description="Median of the bootstrap thresholds.")] = (
+        None
+    )
+    threshold_min: Annotated[
+        float | None, Meta(description="Least of the bootstrap thresholds.")
+    ] = None
+    threshold_max: Annotated[
+        float | None, Meta(description="Greatest of the bootstrap thresholds.")
+    ] = None
     missing: Annotated[
         str | None, Meta(description="Where a missing value goes: left or right.")
     ] = None
@@ -74,7 +82,9 @@ class TreeDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A tree, the root first."""
 
     classes: list[str]
-    shrinkage: Annotated[float, Meta(description="Strength by which nodes are shrunk.")]
+    shrinkage: Annotated[
+        float, Meta(description="Strength by which a node is shrunk towards its parent.")
+    ]
     nodes: list[TreeNodeDocument]
 
 
@@ -163,7 +173,7 @@ def _document(estimator: Any, names: TreeNames) -> TreeDocument:
 
 
 def explain_row(context: ModelContext) -> tuple[RowExplanation, list[Section]]:
-    """Give what the splits on each column add to the prediction, and the decision path: exact.
+    """Give the exact contributions of the columns to the prediction, and the decision path.
 
     The prediction is a number, or the probability of the predicted class.
     """
@@ -190,7 +200,7 @@ def _decision(context: ModelContext, path: TreePath, label: int, name: str) -> D
     for step in path.steps:
         amounts[estimator.tree_.feature[step.node]] += step.contribution[label]
     summed = by_column(amounts, origins[: len(amounts)], len(context.columns))
-    measure = "prediction" if name == TARGET else "probability"
+    measure = "unit of the target" if name == TARGET else "probability"
     return Decision(
         label=name,
         measure=f"{measure}; the baseline is that of all rows, and each column adds what the "
@@ -205,8 +215,7 @@ def path_table(tree: Any, path: TreePath, label: int, names: TreeNames) -> Table
     """List the splits on a row's path, and its share on each side."""
     columns = [
         Heading("split"), Heading("value"), Heading("share of the row", numeric=True),
-        Heading("to yes", numeric=True),
-        Heading(f"for {names.classes[label] if names.classes else TARGET}", numeric=True),
+        Heading("share to yes", numeric=True), Heading("contribution", numeric=True),
     ]  # fmt: skip
     places = 3 if names.classes else MEASURES["rmse"].places(float(path.prediction[label]))
     rows = []
@@ -223,5 +232,9 @@ def path_table(tree: Any, path: TreePath, label: int, names: TreeNames) -> Table
                 signed_field(float(step.contribution[label]), places),
             ]
         )
-    legend = "Share of the row that reaches each split, and share of that which goes on to yes."
-    return TableBlock(columns, rows, "Decision path", legend)
+    predicted = names.classes[label] if names.classes else TARGET
+    legend = (
+        "Share of the row: part of the row that reaches the split. Share to yes: part of that "
+        f"which goes to yes. Contribution: to the prediction of {predicted}."
+    )
+    return TableBlock(columns, rows, "Splits on the decision path", legend)

@@ -373,7 +373,7 @@ def _read(X: Any, names: Sequence[str] | None, kinds: Sequence[str] | None) -> l
         return columns
     pairs = zip(columns, kinds, strict=True)
     return [
-        Column(each.name, each.numbers, dated=True)
+        Column(each.name, each.numbers, is_date=True)
         if kind == "date" and each.numbers is not None
         else each
         for each, kind in pairs
@@ -383,13 +383,13 @@ def _read(X: Any, names: Sequence[str] | None, kinds: Sequence[str] | None) -> l
 def _differences(column: Column, memberships: Doubles) -> Iterator[ColumnDifference]:
     """Give each stratum's difference in a column."""
     numbers = column.numbers
-    if numbers is None or len(column.occurring()) <= 2 * (not column.dated):
+    if numbers is None or len(column.occurring()) <= 2 * (not column.is_date):
         yield from _category_differences(column, memberships)
         return
     known = ~np.isnan(numbers)
     medians, median, sizes = median_effect_sizes(numbers[known], memberships[known])
     missing, missing_share, h = cohens_h(known.astype(np.intp), 2, memberships)
-    kind: Literal["date", "numeric"] = "date" if column.dated else "numeric"
+    kind: Literal["date", "numeric"] = "date" if column.is_date else "numeric"
     for k, size in enumerate(sizes.tolist()):
         share, own_h = float(missing[k, 0]), float(h[k, 0])
         # a median of the few that are known says little of the stratum

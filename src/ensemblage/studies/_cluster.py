@@ -1,4 +1,4 @@
-"""Clusters of a table or of a large file."""
+"""Clustering of a table or of a large file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Write = Callable[[NDArray[Any], NDArray[Any]], Any]
 @set_module("ensemblage.studies")
 @dataclass(frozen=True)
 class Clustering:
-    """Clusters of rows.
+    """Result of a clustering.
 
     Parameters
     ----------
@@ -49,20 +49,21 @@ class Clustering:
     n_rows : int
         Number of rows.
     columns : tuple of str
-        Columns that were used.
+        Columns used.
     prototypes : list of Prototype
-        For each cluster its number, its rows, and its profile: for each column the mean of the
-        numbers or the most frequent category.
+        For each cluster its label, its number of rows, and the mean of each numeric column or the
+        most frequent category of each categorical column.
     mean_agreement : float or None
-        Share of the views that agree with a row's cluster, on average; None for consensus methods.
+        Mean fraction of the views that agree with a row's cluster; None for consensus methods.
     labels : ndarray of shape (n_rows,) or None
-        Cluster of each row; None of a file read in blocks.
+        Cluster of each row; None for a file read in blocks.
     agreement : ndarray of shape (n_rows,) or None
-        Share of the views that agree, row by row; None for consensus methods, and of such a file.
+        Fraction of the views that agree, per row; None for consensus methods and files read in
+        blocks.
     scores : dict of str to float
         NMI and purity against the target, if one was given.
     reason : str or None
-        Why so many clusters, in one sentence, if their number was not given.
+        Why this number of clusters was chosen, if ``n_clusters`` was not given.
     """
 
     method: str
@@ -90,37 +91,38 @@ def cluster(
 ) -> Clustering:
     """Cluster the rows of a table, or of a Parquet file block by block.
 
-    Numbers are standardised, and categories are indicators.
+    Numeric columns are standardised, and categorical columns are one-hot encoded.
 
     Parameters
     ----------
     rows : Table, str or path-like
-        The rows, or a Parquet file whose columns but those left out are numbers without missing
-        values.
+        The rows, or a Parquet file. All columns of a file, apart from those excluded, must be
+        numeric without missing values.
     n_clusters : int, default=None
-        Number of clusters; None chooses the most stable one, see
-        :func:`ensemblage.consensus.stability_curve`. It must be given for a file.
+        Number of clusters; if None, chosen by
+        :func:`ensemblage.consensus.stability_curve`. Required for a file.
     method : str, default="inner"
         "inner" or "inner-paper" for Inner K-means with the annealed schedule or the paper's; for
-        a table also "average", "mcla", "hbgf", "cspa" or "hgpa", a consensus.
+        a table also the consensus methods "average", "mcla", "hbgf", "cspa" and "hgpa".
     target : str, default=None
-        A column that is left out, and that the clusters of a table are compared with.
+        Column that is excluded; the clusters of a table are compared with it.
     drop : sequence of str, default=()
-        Further columns to leave out.
+        Further columns to exclude.
     write : callable, default=None
-        Called as ``write(labels, agreement)`` for one block of a file's rows after another.
+        Called as ``write(labels, agreement)`` for each block of a file's rows, in order.
     scheduler : str, default=None
-        Address of a Dask scheduler, ``tcp://...``: its workers read a file themselves, which must
-        have the same path there, and hold its rows.
+        Address of a Dask scheduler, ``tcp://...``. Its workers read the file, which must have the
+        same path there, and keep its rows in their memory.
     n_jobs : int, default=None
-        Clusterings made at once, for the number of clusters or for a consensus.
+        Number of clusterings computed in parallel, for the choice of ``n_clusters`` or for a
+        consensus.
     seed : int, default=0
-        The only source of randomness.
+        Random seed.
 
     Returns
     -------
     Clustering
-        The ``labels`` of a table's rows, and ``prototypes``: what the clusters are like.
+        With the ``labels`` of a table's rows and the clusters' ``prototypes``.
 
     Examples
     --------
@@ -147,8 +149,7 @@ def cluster(
     """
     if method not in CLUSTER_METHODS:
         raise ValueError(
-            f"There is no clustering method {method!r}. "
-            f"Choose one of: {', '.join(CLUSTER_METHODS)}."
+            f"Unknown clustering method {method!r}. Choose one of: {', '.join(CLUSTER_METHODS)}."
         )
     left_out = [*drop, *(() if target is None else (target,))]
     if not isinstance(rows, Table):
@@ -157,7 +158,7 @@ def cluster(
         rows.column(name)
     names = [name for name in rows.names if name not in left_out]
     if not names:
-        raise ValueError("No column is left to cluster by: drop fewer columns.")
+        raise ValueError("No column is left to cluster by: exclude fewer columns.")
     features = rows.select(names)
     X = TableEncoder(kinds=list(features.kinds)).fit_transform(features.to_array())
     reason = None
@@ -194,12 +195,12 @@ def _cluster_blocks(
     scheduler: str | None,
     seed: int,
 ) -> Clustering:
-    """Cluster the rows of a Parquet file by Inner K-means where they are."""
+    """Cluster the rows of a Parquet file by Inner K-means, block by block."""
     if not method.startswith("inner") or n_clusters is None:
         problem = f"method={method!r}" if n_clusters else "Choosing `n_clusters`"
         raise ValueError(
-            f"{problem} needs all rows in memory: take 'inner' or 'inner-paper', and a number of "
-            "clusters, for a file that is read in blocks."
+            f"{problem} needs all rows in memory: for a file that is read in blocks, use method "
+            "'inner' or 'inner-paper' and set n_clusters."
         )
     model = _inner_kmeans(method, n_clusters, seed)
     with rows_on(scheduler):
@@ -234,7 +235,7 @@ def _prototypes(features: Table, labels: NDArray[np.intp]) -> list[Prototype]:
 
 
 def _typical(values: NDArray[Any], kind: str) -> float | str | None:
-    """Mean of numbers to four digits, mean day, most frequent word; None if all are missing."""
+    """Mean to four digits, mean date or most frequent category; None if all values are missing."""
     if kind == "date":
         moments = values[~np.isnat(values)].astype(np.int64)
         if not len(moments):
@@ -254,5 +255,5 @@ def _columns(path: Any, drop: Sequence[str]) -> list[str]:
             raise ValueError(f"{path} has no column {name!r}: choose among {listing(stored)}.")
     names = [name for name in stored if name not in drop]
     if not names:
-        raise ValueError("No column is left to cluster by: drop fewer columns.")
+        raise ValueError("No column is left to cluster by: exclude fewer columns.")
     return names

@@ -375,7 +375,7 @@ def _fold_notes(dataset: Dataset, n_splits: int, n_repeats: int) -> list[str]:
         raise ValueError(
             f"`n_repeats`, the number of repeats, must be at least 1, got {n_repeats}."
         )
-    most = dataset.most_folds
+    most = dataset.max_folds
     if most < n_splits:
         fewer = f"use at most {most} folds, or more rows" if most > 1 else "more rows are needed"
         few = "no class has that many rows"

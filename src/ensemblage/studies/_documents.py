@@ -489,50 +489,50 @@ class PredictionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Prototype(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the rows of one cluster are like."""
+    """Prototype of one cluster."""
 
-    cluster: Annotated[Count, Meta(description="The cluster's number.")]
-    rows: Annotated[Count, Meta(description="How many rows are in it.")]
+    cluster: Annotated[Count, Meta(description="Label of the cluster.")]
+    rows: Annotated[Count, Meta(description="Number of rows in the cluster.")]
     typical: Annotated[
         dict[str, float | str | None],
         Meta(
-            description="For each column the mean of the numbers or the most frequent word, null "
-            "if all values are missing."
+            description="Mean of each numeric column or most frequent category of each categorical "
+            "column; null if all values are missing."
         ),
     ]
 
 
 class ClusteringDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What ``cluster`` prints with ``--json``, and what its page shows."""
+    """Output of ``cluster --json``."""
 
     method: Annotated[str, Meta(description="The clustering method.")]
     clusters: Annotated[int, Meta(ge=1, description="Number of clusters found.")]
     labels: Annotated[
         list[Count],
         Meta(
-            description="The cluster of each row; empty for a file that is read in blocks, whose "
-            "labels are written with --output only."
+            description="Cluster of each row; empty for a file that is read in blocks, whose "
+            "labels are only written by --output."
         ),
     ]
     agreement: Annotated[
         list[Share] | None,
         Meta(
-            description="Per row the share of the views that agree with its cluster; null for "
-            "consensus methods, and for a file that is read in blocks."
+            description="Fraction of the views that agree with each row's cluster; null for "
+            "consensus methods and for a file that is read in blocks."
         ),
     ]
     prototypes: Annotated[
-        list[Prototype], Meta(description="What each cluster is like, in the order of numbers.")
+        list[Prototype], Meta(description="Prototype of each cluster, in the order of the labels.")
     ]
     scores: Annotated[
         dict[str, NotNegative],
-        Meta(description="nmi and purity against the target; empty without one."),
+        Meta(description="NMI and purity against the target; empty without one."),
     ]
     output: Annotated[
-        str | None, Meta(description="Where the labels were written as CSV; null if nowhere.")
+        str | None, Meta(description="CSV file with the labels; null if none was written.")
     ]
     data: Annotated[DataSummary | None, Meta(description="What the data hold.")] = None
     reason: Annotated[
         str | None,
-        Meta(description="Why so many clusters, in one sentence; null if the number was given."),
+        Meta(description="Why this number of clusters was chosen; null if it was given."),
     ] = None

@@ -109,7 +109,7 @@ def predict(
     8,yes,0,1
     <BLANKLINE>
     >>> done.n_rows, done.notes
-    (2, ("Read with ';' between values and ',' as decimal mark.",))
+    (2, ("Read with separator ';' and decimal mark ','.",))
     """
     if isinstance(rows, str | PathLike):
         if output is None or not isinstance(model, SavedModel):

@@ -350,7 +350,7 @@ def _point_label(label: str, point: Mapping[str, Any], varied: list[str]) -> str
 
 def check_splits(dataset: Dataset, splits: Splits) -> None:
     """Refuse splits that are impossible for a dataset."""
-    most = dataset.most_folds
+    most = dataset.max_folds
     if splits.folds is not None and most < splits.folds:
         few = f"no class of {dataset.name!r} has more than {most} rows"
         if not dataset.classes:

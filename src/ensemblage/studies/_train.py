@@ -46,8 +46,8 @@ MIN_ROWS = 100
 # Larger absolute values would overflow when squared and summed.
 MAX_VALUE = 1e100
 NOTE = (
-    "The score is computed from out-of-fold predictions of the pool (members and fusion), in the "
-    "folds in which the members were tuned."
+    "The score is out of fold, with a cross-fitted fusion. Hyperparameters were tuned on the same "
+    "folds, so it is slightly optimistic."
 )
 
 
@@ -172,7 +172,7 @@ def train(
         if target is None:
             raise ValueError("A file needs `target`, the column to predict.")
         return _train_blocks(data, target, method, drop, task, n_splits, seed, n_jobs, scheduler)
-    folds = max(2, min(n_splits, data.most_folds))
+    folds = max(2, min(n_splits, data.max_folds))
     chosen = get_method(method, data.task.name)
     params = chosen.fit_params(data.sources, new_sources=False)
     expected, wanted = chosen.expected_seconds(len(data.y)), n_jobs if scheduler is None else -1
@@ -338,7 +338,7 @@ def _train_blocks(
         tuple(names), ("numeric",) * len(names), target, origin=str(path), task_reason=y.reason,
         notes=tuple(notes),
     )  # fmt: skip
-    n_parts = max(2, min(n_splits, dataset.most_folds))
+    n_parts = max(2, min(n_splits, dataset.max_folds))
     parts = deal_folds(fold_labels(dataset.y), n_parts, np.random.default_rng(0))
     scores = comparison_of_parts(
         dataset, chosen,

@@ -1,4 +1,4 @@
-"""Diversity in the columns: joint feature-subset ensembles."""
+"""Feature-subset ensembles and stability selection."""
 
 import lazy_loader
 

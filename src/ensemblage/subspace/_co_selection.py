@@ -1,4 +1,4 @@
-"""How often two features are selected together."""
+"""Co-selection of features: matrix, scores and display."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Mask = NDArray[np.bool_]
 
 DISPLAY_DOCS = """
 feature_names : sequence of str, default=None
-    Names; indices from 0 if not given.
+    Names of the features; by default indices from 0.
 ax : matplotlib Axes, default=None
-    Where to draw; a new figure if not given.
+    Axes to plot on; by default a new figure.
 ax_ : matplotlib Axes
-    Where it is drawn.
+    Axes with the plot.
 figure_ : matplotlib Figure
-    Its figure.
+    Figure that contains the axes.
 """
 
 
@@ -38,33 +38,32 @@ def co_selection(
     top_pairs: int | None = None,
     top_features: int | None = None,
 ) -> NDArray[Any]:
-    r"""Share of the members that use both features (equation 12), or the most frequent (13).
+    r"""Fraction of the members that use both features (eq. 12), or the most frequent ones (eq. 13).
 
     Parameters
     ----------
     supports : array-like of shape (n_members, n_features)
         Masks.
     binary : bool, default=False
-        Mark the most frequent features, on the diagonal, and pairs, off it. The other parameters
-        say which these are.
+        Return a boolean matrix of the most frequent features (diagonal) and pairs (off-diagonal),
+        as defined by the other parameters.
     cross_threshold : float, default=None
-        A pair is marked above this share; the paper's :math:`T_{cross}`. One half if neither this
-        nor ``top_pairs`` is given.
+        Pairs above this fraction are marked; the paper's :math:`T_{cross}`. One half if neither
+        this nor ``top_pairs`` is given.
     individual_threshold : float, default=None
-        A feature is marked above this share; the paper's :math:`T_{indiv}`. One half if neither
-        this nor ``top_features`` is given.
+        Features above this fraction are marked; the paper's :math:`T_{indiv}`. One half if
+        neither this nor ``top_features`` is given.
     top_pairs : int, default=None
-        Instead of ``cross_threshold``: mark so many pairs.
+        Instead of ``cross_threshold``: number of pairs to mark.
     top_features : int, default=None
-        Instead of ``individual_threshold``: mark so many features.
+        Instead of ``individual_threshold``: number of features to mark.
 
     Returns
     -------
     ndarray of shape (n_features, n_features)
-        :math:`F_{pq} = \frac{1}{K} \sum_k \lambda_{kp} \lambda_{kq}`; the diagonal is how often
-        each feature is used. With ``binary``, of bool: whatever ties with the last one marked is
-        marked too, so the order of the columns decides nothing, and what never occurs is never
-        marked.
+        :math:`F_{pq} = \frac{1}{K} \sum_k \lambda_{kp} \lambda_{kq}`; the diagonal is the
+        fraction of members that use each feature. With ``binary``, of bool; ties with the last one
+        marked are marked too, and pairs or features that never occur are not marked.
 
     Examples
     --------
@@ -95,15 +94,15 @@ def co_selection(
 def _threshold(
     kind: str, what: str, threshold: float | None, top: int | None, values: Doubles
 ) -> float:
-    """Threshold that marks the top ones and their equals; half if nothing is asked for."""
+    """Threshold that marks the top ones and their ties; one half by default."""
     if threshold is not None and top is not None:
         raise ValueError(
-            f"{kind}_threshold={threshold!r} and top_{what}={top!r} were both given; give one."
+            f"{kind}_threshold={threshold!r} and top_{what}={top!r} were both given; use only one."
         )
     if top is None:
         return 0.5 if threshold is None else float(threshold)
     if not 0 <= top <= values.size or int(top) != top:
-        raise ValueError(f"top_{what}={top!r}; expected a whole number from 0 to {values.size}.")
+        raise ValueError(f"top_{what}={top!r}; expected an integer from 0 to {values.size}.")
     if top == 0:
         return np.inf
     last = np.sort(values)[::-1][int(top) - 1]
@@ -113,8 +112,8 @@ def _threshold(
 def coefficient_sizes(coefs: Floats) -> Doubles:
     """Size of each member's use of each feature, (n_members, n_features).
 
-    It is the norm of the coefficients, (n_members, n_classes, n_features), around their mean over
-    classes, which a softmax does not see. For a numeric target there is no axis of classes.
+    It is the norm of the coefficients, (n_members, n_classes, n_features), centred over classes, as
+    the softmax is invariant to their mean. For a numeric target there is no class axis.
     """
     if coefs.ndim == 2:
         return np.asarray(np.abs(coefs), dtype=float)
@@ -123,10 +122,11 @@ def coefficient_sizes(coefs: Floats) -> Doubles:
 
 
 def contribution_sizes(coefs: Floats, rows: Rows, owners: tuple[Indices, Indices]) -> Doubles:
-    """Deviation of what each feature adds to each member's outputs, (n_members, n_features).
+    """Compute the deviation of each feature's contribution, (n_members, n_features).
 
-    All columns that are made of a feature add up first: those of one curve lean on each other, so
-    that their coefficients alone tell little. On a feature itself it is the coefficient's size.
+    It is the standard deviation over the rows. The basis columns of a feature are summed first, as
+    they are correlated and their single coefficients are not informative. With a linear basis it is
+    the coefficient's size.
     """
     centred = coefs[:, None] if coefs.ndim == 2 else coefs - coefs.mean(axis=1, keepdims=True)
     first, second = owners
@@ -145,8 +145,8 @@ def power_mean_scores(sizes: Doubles, supports: Mask, power: float = 8.0) -> Dou
 
     :math:`s_d = \left(\frac{1}{K} \sum_k \lambda_{kd} |\theta_{kd}|^r\right)^{1/r}`, which is
     frequency to the power of :math:`1/r` times the power mean of the sizes :math:`|\theta_{kd}|`
-    where the feature is used. At :math:`r = 1` it is frequency times mean size; the larger, the
-    more one member's strong use of a feature counts beside others' neglect.
+    where the feature is used. At :math:`r = 1` it is frequency times mean size; a larger exponent
+    gives more weight to the members with the largest coefficients.
     """
     largest = sizes.max(initial=np.finfo(float).tiny)
     used = np.where(supports, sizes / largest, 0.0) ** power
@@ -154,20 +154,20 @@ def power_mean_scores(sizes: Doubles, supports: Mask, power: float = 8.0) -> Dou
 
 
 def group_sizes(sizes: Doubles, groups: Indices) -> Doubles:
-    """Sum of the sizes of a group's features, at each of them, (n_members, n_features)."""
+    """Sum of the sizes over each feature's group, (n_members, n_features)."""
     totals = np.zeros((int(groups.max()) + 1, len(sizes)))
     np.add.at(totals, groups, sizes.T)
     return np.asarray(totals[groups].T)
 
 
 def feature_labels(feature_names: Sequence[str] | None, n_features: int) -> list[str]:
-    """Check the names, one per feature; without any, features are numbered from 0."""
+    """Validate the names, one per feature; by default indices from 0."""
     if feature_names is None:
         return [str(d) for d in range(n_features)]
     if len(feature_names) != n_features:
         raise ValueError(
-            f"feature_names has {len(feature_names)} entries for {n_features} features; give one "
-            "name per feature."
+            f"feature_names has {len(feature_names)} entries for {n_features} features; expected "
+            "one name per feature."
         )
     return list(feature_names)
 
@@ -175,23 +175,23 @@ def feature_labels(feature_names: Sequence[str] | None, n_features: int) -> list
 @set_module("ensemblage.subspace")
 @with_shared(DISPLAY_DOCS)
 class CoSelectionDisplay:
-    """The co-selection matrix as an image; darker is more often together.
+    """Co-selection matrix as a heatmap; darker is more frequent.
 
     Parameters
     ----------
     matrix : ndarray of shape (n_features, n_features)
-        Shares of members (eq. 12), or marks (eq. 13).
+        Fractions of members (eq. 12), or a boolean matrix (eq. 13).
     {feature_names}
 
     Attributes
     ----------
     {ax_, figure_}
     im_ : matplotlib AxesImage
-        The image.
+        The heatmap.
 
     See Also
     --------
-    ensemblage.subspace.co_selection : The matrix.
+    ensemblage.subspace.co_selection : Computes the matrix.
 
     Examples
     --------
@@ -205,7 +205,7 @@ class CoSelectionDisplay:
     def __init__(self, matrix: Any, *, feature_names: Sequence[str] | None = None) -> None:
         self.matrix = np.asarray(matrix, dtype=float)
         if self.matrix.ndim != 2 or self.matrix.shape[0] != self.matrix.shape[1]:
-            raise ValueError(f"matrix has shape {self.matrix.shape}; expected a square.")
+            raise ValueError(f"matrix has shape {self.matrix.shape}; expected a square matrix.")
         self.feature_names = feature_labels(feature_names, len(self.matrix))
 
     @classmethod
@@ -213,20 +213,20 @@ class CoSelectionDisplay:
     def from_estimator(
         cls, estimator: Any, *, feature_names: Sequence[str] | None = None, ax: Any = None
     ) -> CoSelectionDisplay:
-        """Draw a fitted estimator's co-selection matrix.
+        """Plot the co-selection matrix of a fitted estimator.
 
         Parameters
         ----------
         estimator : JointSubspaceClassifier or JointSubspaceSelector
-            Fitted.
+            Fitted estimator.
         feature_names : sequence of str, default=None
-            Names; those seen in ``fit`` if not given.
+            Names of the features; by default those seen in ``fit``.
         {ax}
 
         Returns
         -------
         CoSelectionDisplay
-            Drawn.
+            The display with the plot.
         """
         check_is_fitted(estimator, "co_selection_")
         if feature_names is None:
@@ -235,18 +235,18 @@ class CoSelectionDisplay:
 
     @with_shared(DISPLAY_DOCS)
     def plot(self, *, ax: Any = None, cmap: str = "Greys") -> CoSelectionDisplay:
-        """Draw.
+        """Plot the matrix.
 
         Parameters
         ----------
         {ax}
         cmap : str, default="Greys"
-            Colours.
+            Matplotlib colormap.
 
         Returns
         -------
         CoSelectionDisplay
-            Itself, with ``ax_``, ``figure_`` and ``im_`` set.
+            The display, with ``ax_``, ``figure_`` and ``im_`` set.
         """
         plt = require("matplotlib.pyplot", "CoSelectionDisplay", extra="plot")
         ax = plt.subplots()[1] if ax is None else ax
@@ -254,7 +254,7 @@ class CoSelectionDisplay:
         places = np.arange(len(self.matrix))
         ax.set_xticks(places, self.feature_names, rotation=90)
         ax.set_yticks(places, self.feature_names)
-        ax.set_title("Share of members that use both features")
+        ax.set_title("Fraction of members that use both features")
         ax.figure.colorbar(self.im_, ax=ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -95,98 +95,100 @@ Mask = NDArray[np.bool_]
 Rng = np.random.Generator
 Seeds = list[int]
 
-# Squares of such target values, or of one over them, are finite, in single precision too.
+# Absolute target values between this and its inverse have finite squares, also in float32.
 MIN_TARGET = 1e-18
-# Share of the target's variance that a member leaves at least, so that no density is a spike.
+# Smallest variance of a member's density, as a fraction of the target's variance.
 MIN_VARIANCE = 1e-9
-# By solver.
+# Values of flip_probability="auto" by solver.
 FLIP_PROBABILITIES = {"paper": 0.01, "lbfgs": 0.05}
+# Fusions available by name.
 FUSIONS = {"product", "mean", "vote", "stacking", "local"}
-# Fields of a fusion's context that the classifier fills.
+# Fields of the fusion context that the classifier provides.
 OFFERED = frozenset({"X"})
-# Power of the selector's mean. A basis has many ways to be strong by chance: size counts less.
+# Exponent of the selector's power mean. A nonlinear basis has more chance effects, so it is lower.
 POWERS = {"linear": 8.0, "quadratic": 2.0, "spline": 2.0}
 
 POSITIVE_INTEGER = Interval(Integral, 1, None, closed="left")
 
 SUBSPACE_DOCS = """
 basis : {"linear", "quadratic", "spline"}, default="linear"
-    What members see of a feature. "quadratic" adds its square and its products with the other
-    features of the mask, so that bands and interactions are found; "spline" a curve of six
-    straight pieces. A mask flips a feature with all that is made of it.
+    Basis expansion of the features. "quadratic" adds squares and pairwise products of the
+    features in the mask, for interactions and nonmonotonic effects; "spline" adds a linear spline
+    of six pieces. A mask includes or excludes a feature with all of its basis columns.
 solver : {"lbfgs", "paper"}, default="lbfgs"
-    With "lbfgs" each member's coefficients are converged, and its mask is annealed. "paper"
-    is Algorithm 1 to the letter, which stops after few steps.
+    With "lbfgs" each member's coefficients are fitted to convergence and its mask by annealing.
+    "paper" is Algorithm 1 exactly, which stops after few steps.
 flip_probability : float or "auto", default="auto"
     Probability of flipping a feature in a proposal, in [0, 1]. At 0 every member uses all
     features. "auto" is 0.05, and 0.01 with ``solver="paper"``.
 size_penalty : float or "auto", default="auto"
-    Weighted accuracy that a feature must add to be kept, per unit of mean row weight. "auto"
-    is the accuracy that four rows make. Not used by ``solver="paper"``.
+    Gain in weighted accuracy needed to keep a feature, per unit of mean row weight. "auto"
+    corresponds to four rows. Not used by ``solver="paper"``.
 learning_rate : float or "auto", default="auto"
-    Step of ``solver="paper"``; "auto" is four over the largest eigenvalue of the features'
-    covariance.
+    Step size of ``solver="paper"``; "auto" is four divided by the largest eigenvalue of the
+    features' covariance.
 patience : int, default=50
-    Stop a member's annealing after so many proposals without a new best.
+    Stop a member's annealing after this many proposals without improvement.
 max_iter : int, default=500
-    At most so many proposals per member.
+    Most proposals per member.
 tol : float, default=1e-4
     With ``solver="paper"``, stop at the first gain in weighted accuracy below this; else the
-    largest slope at which coefficients count as converged.
+    tolerance on the gradient for convergence of the coefficients.
 member_weights : array-like of shape (n_estimators,), default=None
-    Weight of each member in the product; equal if not given.
+    Weight of each member in the product; by default equal.
 n_jobs : int, default=None
-    Folds and development splits in parallel; the members themselves are sequential.
+    Number of folds and development splits processed in parallel; members are fitted
+    sequentially.
 random_state : int, RandomState instance or None, default=None
-    For the start, the proposals and the splits.
+    Determines initial coefficients, proposals and splits.
 classes_ : ndarray of shape (n_classes,)
     Class labels.
 basis_ : FeatureBasis
-    What makes the columns that members see; with ``basis="linear"`` these are the features.
+    The fitted basis expansion; with ``basis="linear"``, the identity.
 coefs_ : ndarray of shape (n_estimators_, n_classes, n_columns)
-    Coefficients on standardised columns. Those outside the mask are not used; they keep the
-    value that they had when their feature left.
+    Coefficients on standardised columns. Those outside the mask are not used; they keep their
+    last value before their feature was excluded.
 intercepts_ : ndarray of shape (n_estimators_, n_classes)
-    Intercepts, which no mask touches.
+    Intercepts, which are never masked.
 supports_ : ndarray of bool of shape (n_estimators_, n_features)
     Masks.
 co_selection_ : ndarray of shape (n_features, n_features)
-    Share of the members that use both features (eq. 12).
+    Fraction of the members that use both features (eq. 12).
 score_path_ : list of ndarray
-    Per member, the weighted accuracy (eq. 7) at the start and after each iteration; of a numeric
-    target the weighted log-likelihood, but for constants.
+    Per member, the weighted accuracy (eq. 7) at the start and after each iteration; for a numeric
+    target the weighted log-likelihood, up to constants.
 n_iter_ : int
-    Iterations of the member that took the most.
+    Largest number of iterations of a member.
 n_estimators_ : int
     Number of members.
 C_ : float
     Inverse strength of the ridge penalty.
 target_mean_, target_scale_ : float
-    What a numeric target is standardised with while members learn.
+    Mean and standard deviation used to standardise a numeric target.
 mean_, scale_ : ndarray of shape (n_features,)
-    What the features are standardised with.
+    Mean and standard deviation used to standardise the features.
 n_features_in_ : int
     Number of columns seen in ``fit``.
 feature_names_in_ : ndarray of shape (n_features_in_,)
-    Names of the columns, where they all have one.
+    Names of the columns, if all of them are strings.
 """
 
 
 def encode_classes(y: Any) -> tuple[NDArray[Any], Indices]:
-    """Sorted classes, two at least, and each row's index among them."""
+    """Sorted classes, at least two, and the class index of each row."""
     check_classification_targets(y)
     encoder = LabelEncoder().fit(y)
     if len(encoder.classes_) < 2:
         only = encoder.classes_.tolist()[0]
         raise ValueError(
-            f"y holds one class only, {only!r}; a classifier needs at least two classes. Check "
-            "how the rows were chosen."
+            f"y has only one class, {only!r}; a classifier needs at least two classes. Check how "
+            "the rows were selected."
         )
     return encoder.classes_, encoder.transform(y).astype(np.intp)
 
 
 class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEstimator):
-    """Members fitted in sequence; subclasses say what is made of them."""
+    """Base class: members fitted in sequence; subclasses combine or rank them."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_estimators": [POSITIVE_INTEGER],
@@ -206,23 +208,23 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the members in sequence, then what is made of them.
+        """Fit the members in sequence, then combine them.
 
         Parameters
         ----------
         X : dataframe or array-like of shape (n_samples, n_features)
-            Rows; where there is a parameter ``encode``, of any columns.
+            Training data; columns of any type if there is a parameter ``encode``.
         y : array-like of shape (n_samples,)
             Labels of two or more classes, or a numeric target.
         sample_weight : array-like of shape (n_samples,), default=None
-            Row weights.
+            Sample weights.
 
         Returns
         -------
         self : object
             Fitted estimator.
         """
-        self._resolve_combination()  # refuses parameters before any work
+        self._resolve_combination()  # raises on invalid parameters before fitting
         rows = self._prepare(X, y, sample_weight)
         random_state = check_random_state(self.random_state)
         rng = np.random.default_rng(draw_seeds(random_state, 1)[0])
@@ -234,7 +236,7 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         with fit_progress(self, "member", plan.n_members) as step:
             for member in fit_sequence(rows, seeds[: plan.n_members], settings):
                 members.append(member)
-                if step():  # a callback ends it early
+                if step():  # a callback stops early
                     break
         self._store(members)
         self._combine(plan, rows, settings, seeds[: len(members)], rng)
@@ -244,22 +246,22 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         return SOFTMAX
 
     def _resolve_combination(self) -> Any:
-        """Give what the parameters ask ``_combine`` for, or refuse them."""
+        """Resolve the parameters of ``_combine``, or raise."""
 
     def _choose_plan(self, rows: Rows, settings: Settings, seeds: Seeds, rng: Rng) -> Plan:
         return Plan(len(seeds), None)
 
     @abstractmethod
     def _combine(self, plan: Plan, rows: Rows, settings: Settings, seeds: Seeds, rng: Rng) -> None:
-        """Set what the fitted members are combined or ranked by."""
+        """Fit the combination or the ranking of the members."""
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Validate, standardise, and make the columns of the basis."""
+        """Validate, standardise, and expand the basis."""
         objective = self._objective()
         numeric = {"y_numeric": True} if objective is SQUARED else {}
         X, y = self._training_rows(X, y, sample_weight, dtype=[np.float64, np.float32], **numeric)
         refuse_overflow(X)
-        for name in ("classes_", "target_mean_", "target_scale_"):  # of another loss
+        for name in ("classes_", "target_mean_", "target_scale_"):  # from a fit with another loss
             self.__dict__.pop(name, None)
         targets: NDArray[Any]
         if objective is SQUARED:
@@ -283,8 +285,8 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         largest = float(np.abs(values).max())
         if largest and not MIN_TARGET < largest < 1 / MIN_TARGET:
             raise ValueError(
-                f"y holds numbers of up to {largest:g}; their squares are beyond what can be "
-                "computed. Give them in another unit."
+                f"y has absolute values up to {largest:g}, whose squares over- or underflow. "
+                "Rescale y."
             )
         self.target_mean_ = float(np.average(values, weights=weights))
         deviation = float(np.sqrt(np.average((values - self.target_mean_) ** 2, weights=weights)))
@@ -292,7 +294,7 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         return (values - self.target_mean_) / self.target_scale_
 
     def _group_features(self, rows: Rows) -> Indices | None:
-        """Give each feature's group by number; None where each feature is flipped by itself."""
+        """Group index of each feature; None if features are flipped individually."""
         return None
 
     def _settings(self, rows: Rows, rng: Rng) -> Settings:
@@ -316,7 +318,7 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
             scale = self.target_scale_
             self.coefs_ = self.coefs_[:, 0] * self.coefs_.dtype.type(scale)
             self.intercepts_ = self.intercepts_[:, 0].astype(float) * scale + self.target_mean_
-        # the features themselves are the first columns
+        # the first columns are the features
         d = self.basis_.n_features_
         self.supports_ = np.array([member.support[:d] for member in members])
         self.n_iter_ = max(member.n_iter for member in members)
@@ -325,7 +327,7 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         self.n_estimators_ = len(members)
 
     def _columns(self, X: Any) -> Floats:
-        """Validate new rows; give what the members see of them, (n_columns, n_rows)."""
+        """Validate new rows; return their basis columns, (n_columns, n_rows)."""
         check_is_fitted(self)
         X = self._new_rows(X, dtype=[np.float64, np.float32])
         refuse_overflow(X)
@@ -333,14 +335,14 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         return self.basis_.expand(as_features(X, self.mean_, self.scale_))
 
     def _column_supports(self) -> Mask:
-        """Masks of what the members see, (n_estimators_, n_columns)."""
+        """Masks of basis columns, (n_estimators_, n_columns)."""
         return self.basis_.seen_columns(self.supports_)
 
     def _check_fitted(self) -> None:
         members, d = self.n_estimators_, self._encoded_width()
         outputs = (len(self.classes_),) if hasattr(self, "classes_") else ()
-        expect(isinstance(self.basis_, FeatureBasis), "basis_ is no basis")
-        expect(self.basis_.n_features_ == d, "basis_ is of other features")
+        expect(isinstance(self.basis_, FeatureBasis), "basis_ is not a FeatureBasis")
+        expect(self.basis_.n_features_ == d, "basis_ has another number of features")
         expect_array(self, "coefs_", (members, *outputs, self.basis_.n_columns()))
         expect_array(self, "intercepts_", (members, *outputs))
         expect_array(self, "supports_", (members, d), "truth")
@@ -357,13 +359,16 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
             d=d,
             members=members,
         )
-        expect(float(self.C_) > 0 if self.C_ != "auto" else self.solver == "paper", "C_ is none")
+        expect(
+            float(self.C_) > 0 if self.C_ != "auto" else self.solver == "paper",
+            "C_ is not positive",
+        )
         for path in self.score_path_:
             expect_values(path, "score_path_")
 
 
 def _outputs_out_of_fold(rows: Rows, fold: Fold, seeds: Seeds, settings: Settings) -> Doubles:
-    """Fit members to a fold's training rows; give their outputs on the others."""
+    """Fit members on a fold's training rows; return their outputs on its test rows."""
     members = list(fit_sequence(rows.take(fold.train), seeds, settings))
     return member_outputs(rows.features[:, fold.test], members)
 
@@ -371,10 +376,10 @@ def _outputs_out_of_fold(rows: Rows, fold: Fold, seeds: Seeds, settings: Setting
 @set_module("ensemblage.subspace")
 @with_shared(SUBSPACE_DOCS + ENCODE_DOCS)
 class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
-    r"""Ensemble of softmax classifiers, each on features chosen while it learns.
+    r"""Ensemble of softmax classifiers, each on its own learned feature subset.
 
-    Members are fitted one after another. Each starts with all features, flips some in and out
-    while it climbs, and keeps what serves the rows that the earlier members get wrong.
+    Members are fitted sequentially. Each starts with all features, and optimises its coefficients
+    and its feature mask jointly, with higher weights for rows that earlier members misclassify.
 
     Parameters
     ----------
@@ -382,17 +387,17 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
         Number of members. With "auto" it is chosen on a development split, and may be 1.
     C : float or "auto", default=1.0
         Inverse strength of the ridge penalty, as in scikit-learn's logistic regression. "auto"
-        takes the best power of ten for a single classifier, by cross-validation, and for a gate
+        chooses the best power of ten for a single classifier by cross-validation, and for a gate
         the best of 0.3, 3, 30 and 300 on the development split. ``solver="paper"`` fits members
         without a penalty.
     {basis, solver, flip_probability, size_penalty, learning_rate, patience, max_iter, tol}
     fusion : {"product", "mean", "vote", "stacking", "local", "auto"} or Fusion, default="product"
-        How members' outputs become one. "stacking" and "local" learn from out-of-fold outputs, in
-        five folds. "auto" takes the product or the refined gate, whichever is better on the
+        How member predictions are combined. "stacking" and "local" are fitted on out-of-fold
+        predictions, in five folds. "auto" chooses the product or the refined gate on the
         development split.
     refine : {"gate"}, default=None
-        With "gate", members and a softmax gate are refitted together after the sequential pass,
-        and the gate takes the place of ``fusion``.
+        With "gate", members and a softmax gate are refitted jointly after the sequential fit, and
+        the gate replaces ``fusion``.
     {member_weights, encode, n_jobs, random_state}
 
     Attributes
@@ -400,10 +405,10 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
     {classes_, coefs_, intercepts_, supports_, co_selection_, score_path_}
     {n_iter_, n_estimators_}
     fusion_ : Fusion
-        The fitted fusion; where members were refitted with a gate, a
-        softmax gate on standardised features.
+        The fitted fusion; if members were refitted with a gate, a softmax gate on standardised
+        features.
     development_scores_ : dict
-        Accuracy on the development split of each ensemble tried; only if one was chosen there.
+        Accuracy of each candidate ensemble on the development split; only if one was chosen there.
     {encoder_, basis_, C_, mean_, scale_, n_features_in_, feature_names_in_}
 
     See Also
@@ -417,9 +422,9 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
     .. math:: A_k = \frac{1}{M} \sum_m w_{km} [f_k(x_m) = y_m], \qquad
         w_{km} = 1 - \frac{1}{k-1} \sum_{k' < k} p_{k'}(y_m \mid x_m) \quad (8),
 
-    with the weighted log-likelihood (eq. 9) in its place where a slope is needed. Members are
-    linear; so their product is one linear classifier again, and a tuned logistic regression is
-    its match. What can go beyond is the gate.
+    with the weighted log-likelihood (eq. 9) as its differentiable surrogate. Members are linear, so
+    their product is a linear classifier, and a tuned logistic regression is as accurate. The gate
+    can go beyond a linear classifier.
 
     References
     ----------
@@ -486,13 +491,13 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
         self.random_state = random_state
 
     def _resolve_combination(self) -> Fusion:
-        """Give the fusion of members that are not refitted with a gate."""
+        """Return the fusion of members that are not refitted with a gate."""
         if self.member_weights is not None:
             if self.fusion != "product" or self.refine is not None:
                 raise ValueError(
                     f"member_weights was given with fusion={self.fusion!r} and "
                     f"refine={self.refine!r}; it applies to fusion='product' with refine=None. "
-                    "Leave it out, or change those."
+                    "Omit it, or change those."
                 )
             shape = np.shape(self.member_weights)
             if shape != (self.n_estimators,):
@@ -507,7 +512,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
         return fusion
 
     def _choose_plan(self, rows: Rows, settings: Settings, seeds: Seeds, rng: Rng) -> Plan:
-        """Size and gate: as asked for, or the best on development splits."""
+        """Size and gate: as given, or the best on development splits."""
         vary_size, product = self.n_estimators == "auto", self.refine is None
         gates: tuple[float, ...] = ()
         if self.fusion == "auto" or not product:
@@ -523,7 +528,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
         return best_plan(means)
 
     def _combine(self, plan: Plan, rows: Rows, settings: Settings, seeds: Seeds, rng: Rng) -> None:
-        """Refit the members together with a gate, or fit the fusion to out-of-fold outputs."""
+        """Refit the members jointly with a gate, or fit the fusion on out-of-fold predictions."""
         self.fusion_ = self._resolve_combination()
         if plan.gate is not None:
             supports = self._column_supports()
@@ -551,34 +556,34 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
         return outputs_of(columns, self.coefs_ * seen, self.intercepts_)
 
     def member_outputs(self, X: Any) -> Doubles:
-        """Probabilities of each member.
+        """Predict the probabilities of each member.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            Data.
 
         Returns
         -------
         ndarray of shape (n_members, n_samples, n_classes)
-            Before fusion.
+            Probabilities before fusion.
         """
         return self._member_outputs(self._columns(X))
 
     def row_weights(self, X: Any, y: Any) -> Doubles:
-        """Weights with which each member would learn these rows (eq. 8).
+        """Compute the weight of each row for each member (eq. 8).
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            Data.
         y : array-like of shape (n_samples,)
-            Labels, all of them known from ``fit``.
+            Class labels, all of them seen in ``fit``.
 
         Returns
         -------
         ndarray of shape (n_members, n_samples)
-            For the training rows, and if nothing was refined, the weights used in ``fit``, before
+            For the training rows, and with ``refine=None``, the weights used in ``fit``, before
             ``sample_weight``.
         """
         outputs = self.member_outputs(X)
@@ -591,7 +596,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
         super()._check_fitted()
         if isinstance(self.fusion_, SoftmaxGate):
             shape = (self.n_estimators_, self.basis_.n_columns())
-            expect(np.shape(self.fusion_.coef_) == shape, "fusion_ is of other members")
+            expect(np.shape(self.fusion_.coef_) == shape, "fusion_ has another number of members")
 
     def _scores(self, X: Any) -> Doubles:
         columns = self._columns(X)
@@ -604,7 +609,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
 def _squared_errors_out_of_fold(
     rows: Rows, fold: Fold, seeds: Seeds, settings: Settings
 ) -> Doubles:
-    """Fit members to a fold's training rows; give their mean squared errors on the others."""
+    """Fit members on a fold's training rows; return their mean squared errors on its test rows."""
     held = rows.take(fold.test)
     members = fit_sequence(rows.take(fold.train), seeds, settings)
     errors = [held.targets - member_logits(held.features, member)[0] for member in members]
@@ -614,7 +619,7 @@ def _squared_errors_out_of_fold(
 @set_module("ensemblage.subspace")
 @with_shared(SUBSPACE_DOCS + ENCODE_DOCS)
 class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
-    r"""Ensemble of linear regressors, each on features chosen while it learns.
+    r"""Ensemble of linear regressors, each on its own learned feature subset.
 
     As :class:`JointSubspaceClassifier`, with squared loss. Each member predicts a normal density,
     and the ensemble predicts their product.
@@ -625,12 +630,12 @@ class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
         Number of members.
     C : float or "auto", default=1.0
         Inverse strength of the ridge penalty, on standardised features and target: scikit-learn's
-        ``Ridge`` has ``alpha=1/C``. "auto" takes the best power of ten for a single regressor on
-        all features, by cross-validation. ``solver="paper"`` fits members without a penalty.
+        ``Ridge`` has ``alpha=1/C``. "auto" chooses the best power of ten for a single regressor
+        on all features by cross-validation. ``solver="paper"`` fits members without a penalty.
     {basis, solver, flip_probability}
     size_penalty : float or "auto", default="auto"
-        Mean log-likelihood that a feature must add to be kept, per unit of mean row weight. "auto"
-        is four over the number of rows, four times the penalty of Akaike's criterion. Not used by
+        Gain in mean log-likelihood needed to keep a feature, per unit of mean row weight. "auto" is
+        four divided by the number of rows, four times the penalty of AIC. Not used by
         ``solver="paper"``.
     {learning_rate, patience, max_iter, tol}
     {member_weights, encode, n_jobs, random_state}
@@ -641,10 +646,10 @@ class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
         Coefficients on standardised columns, in units of the target. Those outside the mask are
         not used.
     intercepts_ : ndarray of shape (n_estimators_,)
-        Intercepts, which no mask touches.
+        Intercepts, which are never masked.
     variances_ : ndarray of shape (n_estimators_,)
-        Variance of each member's density: the out-of-fold mean squared error of the member at its
-        place in the sequence.
+        Variance of each member's density: the out-of-fold mean squared error of the member at the
+        same position in the sequence.
     member_weights_ : ndarray of shape (n_estimators_,)
         Weight of each member.
     {supports_, co_selection_, score_path_}
@@ -653,21 +658,21 @@ class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
 
     See Also
     --------
-    JointSubspaceClassifier : For classes.
+    JointSubspaceClassifier : For classification.
     JointSubspaceSelector : With ``loss="squared_error"`` the same members, as a feature selector.
 
     Notes
     -----
-    Member :math:`k` climbs in coefficients and mask on the log-likelihood of its weighted rows,
+    Member :math:`k` maximises the log-likelihood of its weighted rows in coefficients and mask,
     :math:`-\frac12 \bar w \log \bigl(\sum_m w_{km} r_{km}^2 / \bar w\bigr)` of residuals
     :math:`r_{km}` and :math:`\bar w = \sum_m w_{km}`, with weights as in eq. 8,
 
     .. math:: w_{km} = 1 - \frac{1}{k-1} \sum_{k' < k} e^{-r_{k'm}^2 / 2 s_{k'}^2},
 
-    where a density over its mode stands for the probability of the true class. The product (eq. 10)
-    of normal densities with weights :math:`i_k` is normal: its precision is
+    where the density divided by its mode replaces the probability of the true class. The product
+    (eq. 10) of normal densities with weights :math:`i_k` is normal: its precision is
     :math:`\sum_k i_k / s_k^2`, and its mean is weighted by :math:`i_k / s_k^2`. Members are linear,
-    and so is their product, as a ridge regression is.
+    and so is their product, like a ridge regression.
 
     References
     ----------
@@ -739,16 +744,16 @@ class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
             )
         if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
             raise ValueError(
-                f"member_weights={self.member_weights!r}; expected finite numbers, none below zero "
-                "and at least one above."
+                f"member_weights={self.member_weights!r}; expected finite non-negative values, at "
+                "least one of them positive."
             )
         return weights
 
     def _combine(self, plan: Plan, rows: Rows, settings: Settings, seeds: Seeds, rng: Rng) -> None:
         """Set the variances: out-of-fold mean squared errors on development splits.
 
-        Copies of a row must not be on both sides of a split, for weights are numbers of copies; so
-        distinct rows are split. Rows without weight are on neither side.
+        Weights are equivalent to repeated rows, so copies of a row must be in the same part of a
+        split: distinct rows are split. Rows of zero weight are in neither part.
         """
         self.member_weights_ = self._resolve_combination()[: len(seeds)]
         weighted = rows.weights > 0
@@ -766,12 +771,12 @@ class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
         self.variances_ = np.maximum(squares, MIN_VARIANCE) * self.target_scale_**2
 
     def member_outputs(self, X: Any) -> Doubles:
-        """Density of each member.
+        """Predict the normal density of each member.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            Data.
 
         Returns
         -------
@@ -784,21 +789,21 @@ class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
         return np.stack([means.astype(float), variances], axis=2)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Mean of the product of the members' densities.
+        """Predict the mean of the product of the members' densities.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            Data.
         return_std : bool, default=False
-            Whether to give the product's standard deviation too.
+            Whether to return the standard deviation of the product.
 
         Returns
         -------
         y_mean : ndarray of shape (n_samples,)
             Predictions.
         y_std : ndarray of shape (n_samples,)
-            Standard deviations; only if asked for.
+            Standard deviations; only if ``return_std=True``.
         """
         members = Normals(*np.moveaxis(self.member_outputs(X), 2, 0))
         mean, variance = normal_product(members, self.member_weights_)
@@ -812,7 +817,7 @@ class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
 
 
 def _ranks(scores: Doubles, reserve: Doubles, rng: Rng) -> NDArray[np.int_]:
-    """Rank by score, then by reserve, then at random: never by column order. 1 is best."""
+    """Rank by score, ties by reserve, then at random, not by column order; 1 is best."""
     order = np.lexsort((rng.permutation(scores.size), -reserve, -scores))
     ranks = np.empty(scores.size, dtype=int)
     ranks[order] = np.arange(1, scores.size + 1)
@@ -822,20 +827,20 @@ def _ranks(scores: Doubles, reserve: Doubles, rng: Rng) -> NDArray[np.int_]:
 @set_module("ensemblage.subspace")
 @with_shared(SUBSPACE_DOCS)
 class JointSubspaceSelector(SelectorMixin, BaseJointSubspace):
-    r"""Select the features that jointly learned members use, often and strongly.
+    r"""Select features by how often and how strongly jointly fitted members use them.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        How many to select; a float in (0, 1) is a share. None selects the features that more
-        than half of the members use, and at least one.
+        Number of features to select; a float in (0, 1) is a fraction. None selects the features
+        that more than half of the members use, and at least one.
     n_estimators : int, default=20
         Number of members.
     loss : {"log_loss", "squared_error"}, default="log_loss"
-        "log_loss" for classes, "squared_error" for a numeric target.
+        "log_loss" for classification, "squared_error" for a numeric target.
     group_correlation : float or None, default=0.95
-        Features whose correlation is at least this, up to its sign, are a group: a mask flips
-        them together at the penalty of one, and they share their score. None leaves each alone.
+        Features with at least this absolute correlation form a group: a mask flips them together
+        at the penalty of one feature, and they share their score. None forms no groups.
     C : float or "auto", default=1.0
         Inverse strength of the ridge penalty.
     {basis, solver}
@@ -843,25 +848,25 @@ class JointSubspaceSelector(SelectorMixin, BaseJointSubspace):
         Probability of flipping a feature in a proposal.
     {size_penalty, learning_rate, patience}
     max_iter : int, default=1000
-        At most so many proposals per member.
+        Most proposals per member.
     {tol}
     random_state : int, RandomState instance or None, default=None
-        For the start, the proposals, and ties.
+        Determines initial coefficients, proposals and ties.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        Frequency and size of the coefficients in one; see Notes.
+        Scores that combine frequency and size of the coefficients; see Notes.
     ranking_ : ndarray of shape (n_features,)
-        1 is best. Equal scores are ranked by the coefficients of members that dropped the
-        feature, then at random, never by the order of the columns.
+        Rank of each feature, 1 is best. Ties are broken by the coefficients of members that
+        excluded the feature, then at random, not by the order of the columns.
     frequencies_ : ndarray of shape (n_features,)
-        Share of the members that use each feature.
+        Fraction of the members that use each feature.
     {co_selection_}
     groups_ : ndarray of shape (n_features,)
-        Number of each feature's group; see ``group_correlation``.
+        Group index of each feature; see ``group_correlation``.
     support_ : ndarray of bool of shape (n_features,)
-        The selected features.
+        Mask of selected features.
     {classes_, target_mean_, coefs_, intercepts_, supports_, score_path_}
     {n_iter_, n_estimators_, basis_, C_, mean_, scale_, n_features_in_, feature_names_in_}
 
@@ -875,11 +880,11 @@ class JointSubspaceSelector(SelectorMixin, BaseJointSubspace):
 
     .. math:: s_d = \left(\frac{1}{K} \sum_k \lambda_{kd} |\theta_{kd}|^r\right)^{1/r}, \quad r = 8.
 
-    At :math:`r = 1` it is frequency times mean size. Later members learn the rows that the first
-    ones miss, where features matter that the first ones drop; a larger power lets these count.
-    With another basis than "linear", :math:`|\theta_{kd}|` is the standard deviation over the
-    rows of all that the feature adds to the member's output, and :math:`r = 2`. The size of a group
-    is the sum over its features.
+    At :math:`r = 1` it is frequency times mean size. Later members fit the rows that earlier ones
+    misclassify, with features that earlier ones exclude; a larger exponent gives these more weight.
+    With a basis other than "linear", :math:`|\theta_{kd}|` is the standard deviation over the rows
+    of the feature's total contribution to the member's output, and :math:`r = 2`. The size of a
+    group is the sum over its features.
 
     References
     ----------
@@ -940,16 +945,16 @@ class JointSubspaceSelector(SelectorMixin, BaseJointSubspace):
         return SQUARED if self.loss == "squared_error" else SOFTMAX
 
     def _group_features(self, rows: Rows) -> Indices | None:
-        alone = self.groups_ = np.arange(len(rows.features))
+        single = self.groups_ = np.arange(len(rows.features))
         if self.group_correlation is not None:
             least = float(self.group_correlation)
             self.groups_ = correlated_groups(rows.features, rows.weights, least)
-        return None if (self.groups_ == alone).all() else self.groups_
+        return None if (self.groups_ == single).all() else self.groups_
 
     def _combine(self, plan: Plan, rows: Rows, settings: Settings, seeds: Seeds, rng: Rng) -> None:
         """Score and rank the features, and select the best."""
         self.frequencies_ = np.diag(self.co_selection_).copy()
-        # how strongly each member uses each feature; of the second, also those that it dropped
+        # size of each feature in each member; ``dropped`` includes the features it excluded
         owners = self.basis_.owners()
         if owners is None:
             sizes = dropped = coefficient_sizes(self.coefs_)
@@ -972,8 +977,8 @@ class JointSubspaceSelector(SelectorMixin, BaseJointSubspace):
         if isinstance(wanted, Integral):
             if wanted > n_features:
                 raise ValueError(
-                    f"n_features_to_select={wanted}, but X has {n_features} features; give a "
-                    "smaller number, or a share between 0 and 1."
+                    f"n_features_to_select={wanted}, but X has {n_features} features; use a "
+                    "smaller number, or a fraction between 0 and 1."
                 )
             return int(wanted)
         return max(1, int(wanted * n_features))

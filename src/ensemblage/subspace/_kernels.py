@@ -1,4 +1,4 @@
-"""Compiled parts of joint subspaces: masked softmax and squared losses, the gated mixture."""
+"""Compiled kernels of joint subspaces: masked softmax and squared losses, the gated mixture."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-# Rows at a time, over which inner loops become vector instructions.
+# Rows per chunk, for vectorised inner loops.
 CHUNK = 512
-# A fit with a smaller share of the target's variance left counts as perfect.
+# A fit with a smaller fraction of residual variance counts as perfect.
 MIN_RESIDUAL_VARIANCE = 1e-12
-# Weakest ridge penalty under which normal equations can be solved, beside their mean diagonal.
+# Smallest ridge penalty of the normal equations, relative to their mean diagonal.
 MIN_RIDGE = 1e-11
 
 
 class StepBuffers(NamedTuple):
-    """Memory that the steps of one fit share, and where a step leaves its results."""
+    """Buffers shared by the steps of one fit; a step writes its results into them."""
 
     logits: Floats  # (2 * n_classes, n_rows): after the step, of both candidates
     residuals: Floats  # (2 * n_classes, n_rows): scratch
@@ -34,7 +34,7 @@ class StepBuffers(NamedTuple):
 
 
 class MixtureParameters(NamedTuple):
-    """Members and gate; masked entries of ``coef`` are zero."""
+    """Parameters of members and gate; masked entries of ``coef`` are zero."""
 
     coef: Floats  # (n_members, n_classes, n_features)
     intercept: Floats  # (n_members, n_classes)
@@ -43,7 +43,7 @@ class MixtureParameters(NamedTuple):
 
 
 def step_buffers(n_classes: int, features: Floats) -> StepBuffers:
-    """Allocate what ``candidate_step`` works in, in the precision of the features."""
+    """Allocate the buffers of ``candidate_step``, in the dtype of the features."""
     n_features, n_rows = features.shape
     logits, residuals, change = (
         np.empty((2 * n_classes, n_rows), features.dtype) for _ in range(3)
@@ -57,12 +57,12 @@ def step_buffers(n_classes: int, features: Floats) -> StepBuffers:
 def softmax_loss(
     features: Floats, labels: Indices, weights: Floats, parameters: Floats, decay: float
 ) -> tuple[float, Floats]:
-    r"""Loss of one classifier (eq. 9, negated, with a ridge penalty) and its slope.
+    r"""Loss of one classifier (eq. 9, negated, with a ridge penalty) and its gradient.
 
     The loss is :math:`-\sum_m w_m \log p(y_m \mid x_m) + \frac{\rho}{2} \|\theta\|^2`, with
-    :math:`\rho` the decay. ``features`` are those that the mask lets through, of shape
-    (n_features, n_rows); parameters and slope are of shape (n_classes, n_features + 1), with the
-    intercepts, which no penalty touches, in the last column.
+    :math:`\rho` the decay. ``features`` are those in the mask, of shape (n_features, n_rows);
+    parameters and gradient are of shape (n_classes, n_features + 1), with the unpenalised
+    intercepts in the last column.
     """
     coef = parameters[:, :-1]
     rows = np.arange(labels.size)
@@ -75,10 +75,10 @@ def softmax_loss(
     loss = float(weights @ (np.log(total) - true)) + 0.5 * decay * float((coef**2).sum())
     logits *= weights / total
     logits[labels, rows] -= weights
-    slope = np.empty_like(parameters)
-    slope[:, :-1] = logits @ features.T + decay * coef
-    slope[:, -1] = logits.sum(axis=1)
-    return loss, slope
+    gradient = np.empty_like(parameters)
+    gradient[:, :-1] = logits @ features.T + decay * coef
+    gradient[:, -1] = logits.sum(axis=1)
+    return loss, gradient
 
 
 def candidate_step(
@@ -93,17 +93,17 @@ def candidate_step(
     decay: float,
     buffers: StepBuffers,
 ) -> None:
-    r"""Climb once under the current and once under the proposed mask (lines 8 to 13).
+    r"""Take a gradient step under the current and under the proposed mask (lines 8 to 13).
 
     Features are (n_features, n_rows), standardised; weights are :math:`w_{km} / M`, so that sums
     over rows are the paper's means. ``coef`` is (n_classes, n_features), masked ones included, and
     ``logits`` is (n_classes, n_rows), under the mask (eq. 6). The proposal differs from the mask in
-    the features ``flipped``. The rate :math:`\eta` is the length of a step per unit of slope; the
-    decay is the strength of a ridge penalty, and 0 is the paper's objective. The results are in the
-    buffers: steps, logits after them, accuracies.
+    the features ``flipped``. The rate :math:`\eta` is the step size; the decay is the strength of
+    a ridge penalty, 0 in the paper. The results are written into the buffers: steps, logits after
+    the steps, accuracies.
 
     Both candidates share one product :math:`R X` and one product :math:`G X^T` with
-    :math:`2J` rows each; the data are read twice per step, not six times.
+    :math:`2J` rows each, so the data are read twice per step, not six times.
     """
     stack_candidates(features, logits, coef, mask, flipped, buffers.logits, buffers.residuals)
     np.exp(buffers.residuals, out=buffers.residuals)
@@ -116,13 +116,13 @@ def candidate_step(
     )
 
 
-# On a few hundred rows a step takes 20 microseconds: the compiled parts take bare arrays, because
-# Numba needs a microsecond to look into a named tuple.
+# On a few hundred rows a step takes 20 microseconds: the compiled kernels take plain arrays, as
+# unpacking a named tuple costs Numba a microsecond.
 
 
 @compiled
 def shift_rows(stacked: Floats, first: int, n_classes: int, shifted: Floats) -> None:
-    """Subtract from each row of one candidate the largest of its classes."""
+    """Subtract from each row of one candidate its maximum over classes."""
     n_rows = stacked.shape[1]
     largest = np.empty(min(CHUNK, n_rows), dtype=stacked.dtype)
     for start in range(0, n_rows, CHUNK):
@@ -149,10 +149,10 @@ def stack_candidates(
     stacked: Floats,
     shifted: Floats,
 ) -> None:
-    """Logits under both masks, and the same less each row's largest over the candidate's classes.
+    """Logits under both masks, and the same minus each row's maximum over classes.
 
-    The proposed mask differs from the current one in ``flipped`` alone, so its logits are
-    the current ones plus a change of rank ``len(flipped)``.
+    The proposed mask differs from the current one only in ``flipped``, so its logits are the
+    current ones plus an update of rank ``len(flipped)``.
     """
     n_classes, n_rows = logits.shape
     for j in range(n_classes):
@@ -170,27 +170,27 @@ def stack_candidates(
 def weighted_residuals(
     residuals: Floats, labels: Indices, weights: Floats, totals: NDArray[np.float64]
 ) -> None:
-    r"""Turn exponentials into :math:`w_m([y_m = c_j] - p_j(x_m))`, the slope of eq. 9, in place.
+    r"""Turn exponentials into :math:`w_m([y_m = c_j] - p_j(x_m))`, the gradient of eq. 9, in place.
 
-    ``totals``, of shape (2 * n_classes,), is filled with the sums over rows: the slope in the
+    ``totals``, of shape (2 * n_classes,), is filled with the sums over rows: the gradient in the
     intercepts.
     """
     n_stacked, n_rows = residuals.shape
     n_classes = n_stacked // 2
     for first in (0, n_classes):
-        _take_shares(residuals[first : first + n_classes], weights)
+        _negative_weighted_proba(residuals[first : first + n_classes], weights)
         for m in range(n_rows):
             residuals[first + labels[m], m] += weights[m]
     for j in range(n_stacked):
         totals[j] = 0.0
-    for m in range(n_rows):  # sums side by side: none waits for another
+    for m in range(n_rows):  # independent sums, for instruction-level parallelism
         for j in range(n_stacked):
             totals[j] += residuals[j, m]
 
 
 @compiled(error_model="numpy")
-def _take_shares(exponentials: Floats, weights: Floats) -> None:
-    """Turn one candidate's exponentials into minus the classes' shares of the rows' weights."""
+def _negative_weighted_proba(exponentials: Floats, weights: Floats) -> None:
+    """Turn one candidate's exponentials into minus weighted class probabilities, in place."""
     n_classes, n_rows = exponentials.shape
     shares = np.empty(min(CHUNK, n_rows), dtype=exponentials.dtype)
     for start in range(0, n_rows, CHUNK):
@@ -220,17 +220,17 @@ def step_coefficients(
     rate: float,
     decay: float,
 ) -> None:
-    """Scale the slopes to steps, in place; a masked coefficient rests (lines 9 and 10)."""
+    """Scale gradients to steps, in place; masked coefficients are fixed (lines 9 and 10)."""
     n_classes, n_features = coef.shape
     proposed = mask.copy()
     for f in flipped:
         proposed[f] = not proposed[f]
     for j in range(n_classes):
         for d in range(n_features):
-            slope = decay * coef[j, d]
-            coef_step[j, d] = rate * (coef_step[j, d] - slope) if mask[d] else 0.0
+            gradient = decay * coef[j, d]
+            coef_step[j, d] = rate * (coef_step[j, d] - gradient) if mask[d] else 0.0
             other = n_classes + j
-            coef_step[other, d] = rate * (coef_step[other, d] - slope) if proposed[d] else 0.0
+            coef_step[other, d] = rate * (coef_step[other, d] - gradient) if proposed[d] else 0.0
     for j in range(2 * n_classes):
         intercept_step[j] *= rate
 
@@ -244,23 +244,23 @@ def move_logits(
     weights: Floats,
     accuracy: NDArray[np.float64],
 ) -> None:
-    """Add the steps to the logits, in place, and weigh the rows that are then right (eq. 7)."""
+    """Add the steps to the logits, in place, and compute the weighted accuracies (eq. 7)."""
     n_stacked, n_rows = logits.shape
     n_classes = n_stacked // 2
     for j in range(n_stacked):
         for m in range(n_rows):
             logits[j, m] += change[j, m] + intercept_step[j]
     for candidate in range(2):
-        accuracy[candidate] = _weight_of_right(
+        accuracy[candidate] = _weight_of_correct(
             logits, candidate * n_classes, n_classes, labels, weights
         )
 
 
 @compiled(inline="always")
-def _weight_of_right(
+def _weight_of_correct(
     logits: Floats, first: int, n_classes: int, labels: Indices, weights: Floats
 ) -> float:
-    """Weight of the rows whose first highest logit is that of their class."""
+    """Total weight of correctly classified rows; ties go to the first class."""
     n_rows, right = logits.shape[1], 0.0
     tops = np.empty(min(CHUNK, n_rows), dtype=logits.dtype)
     best = np.empty(min(CHUNK, n_rows), dtype=np.int64)
@@ -282,27 +282,27 @@ def _weight_of_right(
 def squared_loss(
     features: Floats, target: Floats, weights: Floats, parameters: Floats, decay: float
 ) -> tuple[float, Floats]:
-    r"""Loss of one linear model (squared, with a ridge penalty) and its slope.
+    r"""Squared loss of one linear model, with a ridge penalty, and its gradient.
 
     The loss is :math:`\frac12 \sum_m w_m (y_m - f(x_m))^2 + \frac{\rho}{2} \|\theta\|^2`.
-    Parameters and slope are (1, n_features + 1), the intercept last and without a penalty.
+    Parameters and gradient are (1, n_features + 1), with the unpenalised intercept last.
     """
     coef = parameters[:, :-1]
     residuals = target - (coef @ features + parameters[:, -1:])[0]
     weighted = weights * residuals
     loss = 0.5 * float(weighted @ residuals) + 0.5 * decay * float((coef**2).sum())
-    slope = np.empty_like(parameters)
-    slope[0, :-1] = decay * coef[0] - features @ weighted
-    slope[0, -1] = -weighted.sum()
-    return loss, slope
+    gradient = np.empty_like(parameters)
+    gradient[0, :-1] = decay * coef[0] - features @ weighted
+    gradient[0, -1] = -weighted.sum()
+    return loss, gradient
 
 
 def squared_optimum(
     features: Floats, target: NDArray[Any], weights: Floats, decay: float
 ) -> NDArray[np.float64]:
-    """Parameters, (1, n_features + 1), at which :func:`squared_loss` is least.
+    """Parameters, (1, n_features + 1), that minimise :func:`squared_loss`.
 
-    A penalty too small to separate copies of a feature counts as the smallest that can.
+    A penalty too small for collinear features is raised to the smallest that is not.
     """
     shares = weights.astype(float) / float(weights.sum())
     means, mean = features @ shares, float(target @ shares)
@@ -316,7 +316,7 @@ def squared_optimum(
 
 
 def squared_score(predicted: Floats, target: NDArray[Any], weights: Floats) -> float:
-    r"""Log-likelihood under the best variance: :math:`-\frac12 \bar w \log s^2`, but for constants.
+    r"""Profile log-likelihood, :math:`-\frac12 \bar w \log s^2`, up to constants.
 
     :math:`\bar w = \sum_m w_m` and :math:`s^2 = \sum_m w_m (y_m - f(x_m))^2 / \bar w`; predictions
     are (1, n_rows), and the target's variance is one.
@@ -360,7 +360,7 @@ def squared_step(
 
 
 def log_softmax(logits: Floats, axis: int) -> Floats:
-    """Logarithm of the softmax along one axis, without overflow."""
+    """Log-softmax along one axis, without overflow."""
     shifted = logits - logits.max(axis=axis, keepdims=True)
     result: Floats = shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
     return result
@@ -379,11 +379,11 @@ def member_log_proba(features: Floats, coef: Floats, intercept: Floats) -> Float
 def mixture_loss(
     features: Floats, labels: Indices, weights: Floats, parameters: MixtureParameters, decay: float
 ) -> tuple[float, MixtureParameters]:
-    r"""Loss of the gated mixture and its slope in every parameter, masked ones included.
+    r"""Loss of the gated mixture and its gradient, including masked parameters.
 
     The loss is :math:`-\sum_m w_m \log \sum_k g_k(x_m)\, p_k(y_m \mid x_m) + \frac{\rho}{2}
-    \|\cdot\|^2`, with weights that add up to one and a decay :math:`\rho` on all coefficients; the
-    intercepts go free. Features are of shape (n_features, n_rows).
+    \|\cdot\|^2`, with weights that sum to one and a decay :math:`\rho` on all coefficients but not
+    the intercepts. Features are of shape (n_features, n_rows).
     """
     coef, intercept, gate_coef, gate_intercept = parameters
     log_proba = member_log_proba(features, coef, intercept)
@@ -400,10 +400,10 @@ def mixture_loss(
     gate_residual = np.exp(log_gate) * weights - share
     stacked = np.concatenate([residual.reshape(-1, labels.size), gate_residual]) @ features.T
     split = intercept.size
-    slope = MixtureParameters(
+    gradient = MixtureParameters(
         stacked[:split].reshape(coef.shape) + decay * coef,
         residual.sum(axis=2),
         stacked[split:] + decay * gate_coef,
         gate_residual.sum(axis=1),
     )
-    return loss, slope
+    return loss, gradient

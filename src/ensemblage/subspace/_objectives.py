@@ -1,4 +1,4 @@
-"""What members are fitted to: rows, features and their bases, the two objectives."""
+"""Training rows, basis expansions and objectives of members."""
 
 from __future__ import annotations
 
@@ -27,29 +27,31 @@ Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-# With ``size_penalty="auto"`` a feature stays if it puts so many rows of mean weight right.
+# With ``size_penalty="auto"`` a feature must gain this many correct rows of mean weight.
 ROWS_PER_FEATURE = 4.0
-# Knots of the linear spline: these shares of the rows lie below.
+# Quantiles at which the linear spline has its knots.
 KNOTS = (0.1, 0.3, 0.5, 0.7, 0.9)
-# Columns that a basis may make.
+# Most columns of a basis expansion.
 MAX_COLUMNS = 10_000
 # A column with a smaller standard deviation counts as constant.
 MIN_SCALE = 1e-6
 
 
 class Objective(NamedTuple):
-    """One loss, as the solvers use it; outputs are (n_outputs, n_rows), before any softmax."""
+    """Objective functions of the solvers; outputs are (n_outputs, n_rows), before the softmax."""
 
-    step: Callable[..., None]  # both candidates one step uphill
-    loss: Callable[..., tuple[float, Floats]]  # what converged coefficients minimise, and its slope
-    score: Callable[[Floats, NDArray[Any], Floats], float]  # what a mask must not lower
-    likelihood_ratio: Callable[[Floats, NDArray[Any], Floats], Floats]  # of each row in eq. 8, 0..1
-    step_scale: float  # length of a stable step, times the largest eigenvalue
-    optimum: Callable[..., Floats] | None  # where the loss is least, if that can be solved for
+    step: Callable[..., None]  # a gradient step of both candidates
+    loss: Callable[..., tuple[float, Floats]]  # loss of the coefficients and its gradient
+    score: Callable[[Floats, NDArray[Any], Floats], float]  # criterion to accept a mask
+    likelihood_ratio: Callable[
+        [Floats, NDArray[Any], Floats], Floats
+    ]  # of each row in eq. 8, in [0, 1]
+    step_scale: float  # stable step size times the largest eigenvalue
+    optimum: Callable[..., Floats] | None  # minimiser of the loss, if there is a closed form
 
 
 def weighted_accuracy(logits: Floats, labels: NDArray[Any], weights: Floats) -> float:
-    """Weighted share of right rows (eq. 7); logits are (n_classes, n_rows)."""
+    """Weighted accuracy (eq. 7); logits are (n_classes, n_rows)."""
     return float(weights[logits.argmax(axis=0) == labels].sum(dtype=float))
 
 
@@ -59,7 +61,7 @@ def _probability_of_truth(logits: Floats, labels: NDArray[Any], _weights: Floats
 
 
 def _density_of_truth(predicted: Floats, target: NDArray[Any], weights: Floats) -> Floats:
-    r"""Give the normal density of each value over its mode, :math:`e^{-r^2 / 2 s^2}`."""
+    r"""Compute the normal density of each value divided by its mode, :math:`e^{-r^2 / 2 s^2}`."""
     squared = (target - predicted[0]) ** 2
     variance = max(float(squared @ weights) / float(weights.sum()), 1e-12)
     return np.asarray(np.exp(-0.5 * squared / variance))
@@ -74,37 +76,37 @@ SQUARED = Objective(
 
 
 class Units(NamedTuple):
-    """The units that are flipped as a whole; a column is seen if both of its units are."""
+    """Units that are flipped as a whole; a column is used if both of its units are."""
 
     first: Indices  # (n_columns,)
-    second: Indices  # (n_columns,), the same but for products of two features
-    lead: Indices  # (n_units,), a column that stands for the unit
+    second: Indices  # (n_columns,), the same except for products of two features
+    lead: Indices  # (n_units,), a representative column of the unit
 
     def flipped_columns(self, support: Mask, flipped: Indices) -> Indices:
-        """Columns that come or go when units are flipped."""
+        """Columns that change when units are flipped."""
         seen = support[self.lead]
         seen[flipped] ^= True
         return np.flatnonzero((seen[self.first] & seen[self.second]) ^ support)
 
 
 class Rows(NamedTuple):
-    """Training rows as the kernels want them: features first, rows last."""
+    """Training rows in the layout of the kernels: features first, rows last."""
 
-    features: Floats  # (n_columns, n_rows), standardised; a column is a feature, or made of some
-    targets: NDArray[Any]  # (n_rows,), class indices, or values of variance one
-    weights: Floats  # (n_rows,), the user's weights, which add up to one, or one member's w_km / M
-    n_outputs: int  # classes, of which some may not occur here, or one for a numeric target
-    total: float  # sum of the user's weights: the paper's M
+    features: Floats  # (n_columns, n_rows), standardised features or basis columns
+    targets: NDArray[Any]  # (n_rows,), class indices, or standardised values
+    weights: Floats  # (n_rows,), sample weights that sum to one, or one member's w_km / M
+    n_outputs: int  # number of classes, some possibly absent here, or one for a numeric target
+    total: float  # sum of the sample weights: the paper's M
     objective: Objective = SOFTMAX
-    units: Units | None = None  # what is flipped; None: each column by itself
+    units: Units | None = None  # units that are flipped; None: single columns
 
     @property
     def n_units(self) -> int:
-        """Count what can be flipped."""
+        """Number of units that can be flipped."""
         return len(self.features) if self.units is None else len(self.units.lead)
 
     def take(self, chosen: Indices) -> Rows:
-        """Rows of one part of a split; their weights add up to one again."""
+        """Rows of one part of a split, with weights normalised to one."""
         weights = self.weights[chosen]
         share = float(weights.sum())
         return self._replace(
@@ -116,7 +118,7 @@ class Rows(NamedTuple):
 
 
 class Member(NamedTuple):
-    """One linear model; ``coef`` keeps the values that masked columns had when they left."""
+    """One linear model; ``coef`` keeps the last values of masked columns."""
 
     coef: Floats  # (n_outputs, n_columns)
     intercept: Floats  # (n_outputs,)
@@ -126,20 +128,20 @@ class Member(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """The estimators' parameters; "auto" stands where the rows decide, until :func:`resolve`."""
+    """Hyperparameters of a fit; :func:`resolve` replaces "auto"."""
 
     solver: str
     flip_probability: float  # the paper's p_lambda
-    size_penalty: Any  # score that a feature must add, per unit of mean weight
-    learning_rate: Any  # length of a step uphill, the paper's eta
+    size_penalty: Any  # score gain needed per feature, per unit of mean weight
+    learning_rate: Any  # step size, the paper's eta
     C: float  # inverse strength of the ridge penalty; infinite in Algorithm 1
-    patience: int  # stop after so many proposals without a new best
+    patience: int  # stop after this many proposals without improvement
     tol: float
-    max_iter: int  # at most so many proposals
+    max_iter: int  # most proposals
 
 
 def resolve(settings: Settings, rows: Rows) -> Settings:
-    """Replace "auto" by what suits the rows; only Algorithm 1 takes a step from the user."""
+    """Replace "auto" by values from the rows; ``learning_rate`` is used only by Algorithm 1."""
     penalty, step = settings.size_penalty, settings.learning_rate
     given = settings.solver == "paper" and step != "auto"
     return settings._replace(
@@ -149,12 +151,12 @@ def resolve(settings: Settings, rows: Rows) -> Settings:
 
 
 def step_length(rows: Rows) -> float:
-    r"""Step for which climbing is stable, :math:`\eta = 4 / \lambda_{\max}(X^T X / M)`.
+    r"""Stable step size of gradient ascent, :math:`\eta = 4 / \lambda_{\max}(X^T X / M)`.
 
-    Under squared loss the four is a one. It is 1 if every column is constant.
+    Under squared loss the numerator is 1. It is 1 if every column is constant.
     """
     scaled = rows.features * np.sqrt(rows.weights)
-    # the rows' side has the same largest eigenvalue, and made columns are often more than rows
+    # the Gram matrix has the same largest eigenvalue and is smaller with many basis columns
     made = rows.units is not None and len(scaled) > scaled.shape[1]
     largest = float(np.linalg.eigvalsh(scaled.T @ scaled if made else scaled @ scaled.T)[-1])
     return rows.objective.step_scale / largest if largest > 1e-12 else 1.0
@@ -162,26 +164,25 @@ def step_length(rows: Rows) -> float:
 
 @set_module("ensemblage.subspace")
 class FeatureBasis(BaseEstimator):
-    r"""Columns that stand for standardised features.
+    r"""Basis expansion of standardised features.
 
-    "linear" leaves the features as they are. "quadratic" adds :math:`x_d^2` and the products
+    "linear" is the identity. "quadratic" adds :math:`x_d^2` and the products
     :math:`x_d x_e`. "spline" adds :math:`\max(0, x_d - t)` for five quantiles :math:`t`, a
-    curve of straight pieces. Features come first; all columns are standardised again.
+    linear spline. Features come first; all columns are standardised again.
     """
 
     def __init__(self, kind: str = "linear") -> None:
         self.kind = kind
 
     def fit(self, features: Floats, weights: Floats) -> Self:
-        """Learn knots and scales from features, (n_features, n_rows); the weights add up to one."""
+        """Compute knots and scales of features, (n_features, n_rows); the weights sum to one."""
         self.n_features_ = len(features)
         if self.kind == "linear":
             return self
         if self.n_columns() > MAX_COLUMNS:
             raise ValueError(
-                f"basis={self.kind!r} makes {self.n_columns()} columns of {self.n_features_} "
-                f"features; {MAX_COLUMNS} are the most. Choose features first, or take "
-                "basis='linear'."
+                f"basis={self.kind!r} expands {self.n_features_} features to {self.n_columns()} "
+                f"columns, more than {MAX_COLUMNS}. Select features first, or use basis='linear'."
             )
         self.knots_ = np.empty((0, self.n_features_), features.dtype)
         if self.kind == "spline":
@@ -196,7 +197,7 @@ class FeatureBasis(BaseEstimator):
         return self
 
     def expand(self, features: Floats) -> Floats:
-        """Columns of standardised features, (n_columns, n_rows)."""
+        """Expand standardised features to columns, (n_columns, n_rows)."""
         if self.kind == "linear":
             return features
         columns = self._columns(features)
@@ -205,7 +206,7 @@ class FeatureBasis(BaseEstimator):
         return columns
 
     def owners(self) -> tuple[Indices, Indices] | None:
-        """Give each column's features, one twice or two; None where a column is a feature."""
+        """Features of each column, one twice or two; None if columns are features."""
         each = np.arange(self.n_features_)
         if self.kind == "linear":
             return None
@@ -216,7 +217,7 @@ class FeatureBasis(BaseEstimator):
         return np.concatenate([each, first]), np.concatenate([each, second])
 
     def seen_columns(self, supports: Mask) -> Mask:
-        """Masks of columns, (..., n_columns), that follow from masks of features."""
+        """Masks of columns, (..., n_columns), from masks of features."""
         owners = self.owners()
         return supports if owners is None else supports[..., owners[0]] & supports[..., owners[1]]
 
@@ -230,11 +231,11 @@ class FeatureBasis(BaseEstimator):
         if self.kind == "quadratic":
             first, second = np.triu_indices(len(features))
             return np.concatenate([features, features[first] * features[second]])
-        bends = [np.maximum(features - knots[:, None], 0.0) for knots in self.knots_]
-        return np.concatenate([features, *bends])
+        hinges = [np.maximum(features - knots[:, None], 0.0) for knots in self.knots_]
+        return np.concatenate([features, *hinges])
 
     def _check_fitted(self) -> None:
-        expect(self.kind in {"linear", "quadratic", "spline"}, "kind is none of a basis")
+        expect(self.kind in {"linear", "quadratic", "spline"}, "kind is not a known basis")
         if self.kind != "linear":
             n_knots = len(KNOTS) if self.kind == "spline" else 0
             expect_array(self, "knots_", (n_knots, self.n_features_))
@@ -243,9 +244,9 @@ class FeatureBasis(BaseEstimator):
 
 
 def units_of(owners: tuple[Indices, Indices] | None, groups: Indices | None) -> Units | None:
-    """Units of columns that belong to one or two features each; None if columns are the units.
+    """Units of columns of one or two features each; None if columns are the units.
 
-    ``groups`` numbers each feature's group from 0; the first columns are the features themselves.
+    ``groups`` is the group index of each feature; the first columns are the features.
     """
     if owners is None:
         if groups is None:
@@ -259,10 +260,10 @@ def units_of(owners: tuple[Indices, Indices] | None, groups: Indices | None) -> 
 
 
 def correlated_groups(features: Floats, weights: Any, least: float) -> Indices:
-    r"""Find the groups of features that are chained by correlations of at least :math:`\pm` least.
+    r"""Group features by single linkage on absolute correlations of at least ``least``.
 
     Features are (n_features, n_rows), of mean zero. Groups are numbered in the order of their
-    first features. Constant features are groups alone.
+    first features. Each constant feature is a group.
     """
     scaled = features.astype(float) * np.sqrt(np.asarray(weights, dtype=float))
     norms = np.sqrt((scaled**2).sum(axis=1))
@@ -272,15 +273,15 @@ def correlated_groups(features: Floats, weights: Any, least: float) -> Indices:
     for d in range(len(features)):
         if groups[d] >= 0:
             continue
-        reached, wider = np.zeros(len(close), dtype=bool), np.arange(len(close)) == d
-        while (wider != reached).any():
-            reached, wider = wider, wider | close[wider].any(axis=0)
+        reached, extended = np.zeros(len(close), dtype=bool), np.arange(len(close)) == d
+        while (extended != reached).any():
+            reached, extended = extended, extended | close[extended].any(axis=0)
         groups[reached] = groups.max() + 1
     return groups
 
 
 def standardise(X: Floats, sample_weight: Doubles | None = None) -> tuple[Floats, Floats]:
-    """Mean and scale of the columns, in the precision of the rows; a constant one becomes zero."""
+    """Mean and scale of the columns, in the dtype of the rows; constant columns become zero."""
     scaler = StandardScaler().fit(X, sample_weight=sample_weight)
     return scaler.mean_.astype(X.dtype), scaler.scale_.astype(X.dtype)
 
@@ -300,7 +301,7 @@ def as_rows(
     scaling: tuple[Floats, Floats],
     sample_weight: Doubles | None = None,
 ) -> Rows:
-    """Training rows for the solvers; without weights each row has the weight one."""
+    """Training rows for the solvers; by default each row has weight one."""
     if sample_weight is None:
         sample_weight = np.ones(len(targets))
     total = float(sample_weight.sum())
@@ -326,5 +327,5 @@ def stacked(members: Sequence[Member]) -> tuple[Floats, Floats]:
 
 
 def member_outputs(features: Floats, members: Sequence[Member]) -> Doubles:
-    """Probabilities of members that were just fitted, (n_members, n_rows, n_classes)."""
+    """Probabilities of fitted members, (n_members, n_rows, n_classes)."""
     return outputs_of(features, *stacked(members))

@@ -1,4 +1,4 @@
-"""Search for joint feature subsets: steps, annealing, Algorithm 1, the gate, sizes."""
+"""Search for joint feature subsets: annealing, Algorithm 1, the gate, ensemble sizes."""
 
 from __future__ import annotations
 
@@ -33,36 +33,42 @@ Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-# Standard deviation of a member's first coefficients.
+# Standard deviation of a member's initial coefficients.
 START_SCALE = 0.01
 # Proposals drawn at once.
 N_DRAWN = 64
 # Smallest row weight of a later member.
 MIN_WEIGHT = 1e-6
-# Differences of the score below this share of the mean weight are rounding, not rows.
+# Score differences below this fraction of the mean weight count as rounding errors.
 TIE = 1e-10
-# Iterations of L-BFGS for one member, and for a mixture.
+# Most iterations of L-BFGS for one member.
 MEMBER_ITERATIONS = 200
+# Most iterations of L-BFGS for a mixture.
 GATE_ITERATIONS = 300
-# Values of C that C="auto" tries, and folds by which it compares them.
+# Grid of C="auto".
 STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
+# Cross-validation folds, for C="auto" and out-of-fold predictions.
 N_FOLDS = 5
-# Standard deviation of the gate's logits at the start: each member begins with rows of its own.
+# Standard deviation of the gate's initial logits, so that members start on different rows.
 GATE_START = 4.0
-# Share of the rows held out for development, of which there should be so many over all splits.
+# Fraction of the rows in a development set.
 DEVELOPMENT_SHARE = 0.1
+# Development rows wanted over all splits.
 N_DEVELOPMENT_ROWS = 200
+# Most development splits.
 MAX_SPLITS = 5
-# Members at most where the size is searched for, and members without a gain that end the search.
+# Most members with n_estimators="auto".
 MAX_MEMBERS = 50
+# Members without improvement after which the search for a size stops.
 MEMBER_PATIENCE = 5
-# Sizes of ensembles with a gate that are tried, and values of C for the gate.
+# Sizes of gated ensembles tried.
 GATE_SIZES = (2, 5, 10)
+# Grid of C for the gate.
 GATE_STRENGTHS = (0.3, 3.0, 30.0, 300.0)
 
 
 class State(NamedTuple):
-    """Where the fit of one member stands."""
+    """State of the fit of one member."""
 
     member: Member
     logits: Floats  # (n_outputs, n_rows), or predictions
@@ -70,7 +76,7 @@ class State(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """An ensemble to try: its size, and the gate's ``C``, or None for the plain product."""
+    """A candidate ensemble: its size, and the gate's ``C``, or None for the product."""
 
     n_members: int
     gate: float | None
@@ -82,11 +88,11 @@ class Plan(NamedTuple):
 
 
 def first_member(rows: Rows, rng: np.random.Generator) -> Member:
-    r"""Start of a member: :math:`\Theta^0 \sim N(0, 0.01^2)` and all features (line 3)."""
+    r"""Initialise a member: :math:`\Theta^0 \sim N(0, 0.01^2)` and all features (line 3)."""
     n_columns, dtype = len(rows.features), rows.features.dtype
     coef = rng.normal(0.0, START_SCALE, (rows.n_outputs, n_columns)).astype(dtype)
-    everything = np.ones(n_columns, dtype=bool)
-    return Member(coef, np.zeros(rows.n_outputs, dtype), everything, np.empty(0), 0)
+    all_columns = np.ones(n_columns, dtype=bool)
+    return Member(coef, np.zeros(rows.n_outputs, dtype), all_columns, np.empty(0), 0)
 
 
 def state_of(member: Member, rows: Rows) -> State:
@@ -97,7 +103,7 @@ def state_of(member: Member, rows: Rows) -> State:
 def proposals(
     rng: np.random.Generator, n_units: int, flip_probability: float, *, at_least_one: bool
 ) -> Iterator[Indices]:
-    """Units to flip, one proposal after another (lines 6 and 7); the paper's may flip none."""
+    """Yield proposals, units to flip (lines 6 and 7); the paper's may flip none."""
     while True:
         for drawn in rng.random((N_DRAWN, n_units)) < flip_probability:
             flipped = np.flatnonzero(drawn)
@@ -106,7 +112,7 @@ def proposals(
 
 
 def unit_support(rows: Rows, support: Mask) -> Mask:
-    """Mask of what is flipped as a whole: the features, or groups of them."""
+    """Mask of the units: features, or groups of features."""
     return support if rows.units is None else support[rows.units.lead]
 
 
@@ -118,9 +124,9 @@ def leaves_none(support: Mask, flipped: Indices) -> bool:
 def try_flip(
     rows: Rows, state: State, flipped: Indices, rate: float, decay: float, buffers: StepBuffers
 ) -> Indices:
-    """Take a step uphill under the current and the proposed mask, and give the flipped columns.
+    """Take a gradient step under the current and the proposed mask; return the flipped columns.
 
-    The steps' results are in the buffers.
+    The results of the steps are in the buffers.
     """
     member = state.member
     if rows.units is not None:
@@ -133,7 +139,7 @@ def try_flip(
 
 
 def moved(state: State, buffers: StepBuffers, flipped: Indices, accept: bool) -> State:
-    """State after a step under the current or, if accepted, the proposed mask."""
+    """State after a step under the current or, if ``accept``, the proposed mask."""
     n_outputs = len(state.logits)
     part = slice(n_outputs, None) if accept else slice(n_outputs)
     coef = state.member.coef + buffers.coef_step[part]
@@ -147,13 +153,13 @@ def moved(state: State, buffers: StepBuffers, flipped: Indices, accept: bool) ->
 
 
 def anneal(rows: Rows, rng: np.random.Generator, settings: Settings) -> Member:
-    r"""Fit one member: converge, search over masks, converge again under the best.
+    r"""Fit one member: fit to convergence, search over masks, fit again under the best mask.
 
     The weights of the rows are :math:`w_{km} / M`. A proposal :math:`\Lambda'` is accepted if
     :math:`A' - A + \rho \bar w (|\Lambda| - |\Lambda'|) > 0`, or on a tie if it is smaller.
-    Both candidates take one step uphill before they are compared, as in Algorithm 1, so the
-    coefficients follow the mask. Best is the largest :math:`A - \rho \bar w |\Lambda|`. Without
-    flips all features stay.
+    Both candidates take one gradient step before they are compared, as in Algorithm 1, so the
+    coefficients adapt to the mask. The best has the largest :math:`A - \rho \bar w |\Lambda|`.
+    With ``flip_probability=0`` all features are kept.
     """
     mean_weight = float(rows.weights.sum())
     decay = 1.0 / (settings.C * rows.total) * mean_weight
@@ -184,7 +190,7 @@ def anneal(rows: Rows, rng: np.random.Generator, settings: Settings) -> Member:
     return member._replace(score_path=np.array(path), n_iter=len(path) - 1)
 
 
-def climb(rows: Rows, rng: np.random.Generator, settings: Settings) -> Member:
+def gradient_ascent(rows: Rows, rng: np.random.Generator, settings: Settings) -> Member:
     r"""Fit one member by Algorithm 1, lines 3 to 22; the weights of rows are :math:`w_{km} / M`.
 
     It stops at the first iteration that gains less than ``tol``, the paper's ``thr``.
@@ -196,7 +202,7 @@ def climb(rows: Rows, rng: np.random.Generator, settings: Settings) -> Member:
     for n_iter, proposed in zip(  # noqa: B007  counts the last one too
         range(1, settings.max_iter + 1), drawn, strict=False
     ):
-        # an empty mask is not a proposal
+        # an empty mask is not proposed
         nothing = leaves_none(unit_support(rows, state.member.support), proposed)
         flipped = proposed[:0] if nothing else proposed
         columns = try_flip(rows, state, flipped, settings.learning_rate, 0.0, buffers)
@@ -207,14 +213,14 @@ def climb(rows: Rows, rng: np.random.Generator, settings: Settings) -> Member:
     return state.member._replace(score_path=np.array(path), n_iter=n_iter)
 
 
-SOLVERS = {"paper": climb, "lbfgs": anneal}
+SOLVERS = {"paper": gradient_ascent, "lbfgs": anneal}
 
 
 def next_row_weights(probability_sum: Floats, n_before: int) -> Floats:
     r"""Row weights of the next member, between 1e-6 and 1 (eq. 8).
 
     :math:`w_m = 1 - \frac{1}{k-1} \sum_{k'} p_{k'}(y_m \mid x_m)` of the earlier members'
-    probabilities of the true class; all ones for the first, for which the paper leaves them open.
+    probabilities of the true class; ones for the first member, which the paper does not specify.
     """
     if n_before == 0:
         return np.ones_like(probability_sum)
@@ -222,7 +228,7 @@ def next_row_weights(probability_sum: Floats, n_before: int) -> Floats:
 
 
 def fit_sequence(rows: Rows, seeds: Sequence[int], settings: Settings) -> Iterator[Member]:
-    """Fit members in turn, as many as there are seeds (lines 2 to 4)."""
+    """Fit one member per seed, in sequence (lines 2 to 4)."""
     solve, settings = SOLVERS[settings.solver], resolve(settings, rows)
     probability_sum = np.zeros_like(rows.weights)
     for k, seed in enumerate(seeds):
@@ -235,18 +241,18 @@ def fit_sequence(rows: Rows, seeds: Sequence[int], settings: Settings) -> Iterat
 
 
 def converge(rows: Rows, member: Member, decay: float, tol: float = 1e-5) -> Member:
-    """Climb to the top of the likelihood under a fixed mask, by L-BFGS unless it can be solved for.
+    """Maximise the likelihood under a fixed mask, by L-BFGS or in closed form.
 
-    Coefficients outside the mask stay as they are. ``decay`` is in units of the weighted
-    log-likelihood, and ``tol`` the largest slope at which to stop, per unit of the weights' sum.
+    Coefficients outside the mask do not change. ``decay`` is in units of the weighted
+    log-likelihood, and ``tol`` is the tolerance on the gradient, per unit of total weight.
     """
     seen = np.ascontiguousarray(rows.features[member.support])
     shape = (rows.n_outputs, len(seen) + 1)
 
     def loss(flat: Doubles) -> tuple[float, Doubles]:
         parameters = flat.astype(seen.dtype, copy=False).reshape(shape)
-        value, slope = rows.objective.loss(seen, rows.targets, rows.weights, parameters, decay)
-        return value, slope.ravel().astype(float, copy=False)
+        value, gradient = rows.objective.loss(seen, rows.targets, rows.weights, parameters, decay)
+        return value, gradient.ravel().astype(float, copy=False)
 
     if rows.objective.optimum is not None:
         parameters = rows.objective.optimum(seen, rows.targets, rows.weights, decay)
@@ -266,12 +272,12 @@ def converge(rows: Rows, member: Member, decay: float, tol: float = 1e-5) -> Mem
 
 
 def choose_strength(rows: Rows, rng: np.random.Generator) -> float:
-    """``C`` with the lowest held-out loss of a single model on all features."""
+    """``C`` with the lowest cross-validated loss of a single model on all features."""
     losses = np.zeros(len(STRENGTHS))
     for fold in deal_folds(rows.targets, N_FOLDS, rng):
         train, held = rows.take(fold.train), rows.take(fold.test)
         member = first_member(train, rng)
-        # from the strongest penalty to the weakest, each starting where the last one ended
+        # from the strongest penalty to the weakest, with warm starts
         for i, strength in reversed(list(enumerate(STRENGTHS))):
             member = converge(train, member, 1.0 / (strength * train.total), 1e-4)
             parameters = np.column_stack([member.coef, member.intercept])
@@ -283,10 +289,10 @@ def choose_strength(rows: Rows, rng: np.random.Generator) -> float:
 
 
 def random_gate_start(coef: Floats, intercept: Floats, seed: int) -> MixtureParameters:
-    """Mixture of the members under a random gate, from which a refit starts; masked ``coef`` are 0.
+    """Initialise a refit: the members under a random gate; masked ``coef`` are 0.
 
-    Members of one ensemble can be near copies of each other. Under an even gate they would move
-    together; a random one gives each a region of its own to begin with.
+    Members can be nearly equal, and under a uniform gate would stay so; a random gate starts each
+    in a different region.
     """
     n_members, _, n_features = coef.shape
     drawn = np.random.default_rng([seed, n_members]).normal(size=(n_members, n_features))
@@ -309,18 +315,18 @@ def _unpack(flat: Doubles, like: MixtureParameters) -> MixtureParameters:
 def refit_with_gate(
     rows: Rows, start: MixtureParameters, supports: Mask, decay: float, tol: float = 1e-5
 ) -> MixtureParameters:
-    """Climb together in all members and the gate, by L-BFGS, to a slope of ``tol``.
+    """Refit all members and the gate jointly by L-BFGS, to a gradient tolerance of ``tol``.
 
-    The members keep their masks, (n_members, n_features); the gate sees every feature. ``decay``
+    The members keep their masks, (n_members, n_features); the gate uses every feature. ``decay``
     is the strength of the ridge penalty on all coefficients.
     """
     seen = supports[:, None, :]
 
     def loss(flat: Doubles) -> tuple[float, Doubles]:
-        value, slope = mixture_loss(
+        value, gradient = mixture_loss(
             rows.features, rows.targets, rows.weights, _unpack(flat, start), decay
         )
-        return value, _pack(slope._replace(coef=slope.coef * seen))
+        return value, _pack(gradient._replace(coef=gradient.coef * seen))
 
     found = minimize(
         loss, _pack(start._replace(coef=start.coef * seen)), jac=True, method="L-BFGS-B",
@@ -337,9 +343,9 @@ def gated_proba(features: Floats, mixture: MixtureParameters) -> Doubles:
 
 
 def development_fold(labels: Indices, rng: np.random.Generator) -> Fold:
-    """Draw a tenth of each class, rounded up, for development.
+    """Draw a development set of a tenth of each class, rounded up.
 
-    Every class keeps a row for training, so none is seen in development alone.
+    Every class keeps at least one training row.
     """
     held = np.zeros(labels.size, dtype=bool)
     for label in np.unique(labels):
@@ -350,7 +356,7 @@ def development_fold(labels: Indices, rng: np.random.Generator) -> Fold:
 
 
 def development_folds(labels: Indices, rng: np.random.Generator) -> list[Fold]:
-    """As many splits as it takes to have enough rows for development, five at most."""
+    """Draw development splits until there are enough development rows, at most five."""
     count = int(np.ceil(N_DEVELOPMENT_ROWS / max(1, DEVELOPMENT_SHARE * labels.size)))
     return [development_fold(labels, rng) for _ in range(min(MAX_SPLITS, count))]
 
@@ -364,10 +370,10 @@ def plan_scores(
     product: bool,
     gates: tuple[float, ...],
 ) -> dict[Plan, float]:
-    """Weighted accuracy on the held-out rows of every plan to try, at most a member per seed.
+    """Weighted accuracy of each candidate plan on the development rows, at most a member per seed.
 
-    With ``vary_size`` smaller ensembles are tried too; ``product`` says whether the plain product
-    is, and ``gates`` the C of each gate.
+    With ``vary_size`` smaller ensembles are tried too; ``product`` includes the product without a
+    gate, and ``gates`` is the C of each gate.
     """
     train, held = rows.take(fold.train), rows.take(fold.test)
 
@@ -375,7 +381,7 @@ def plan_scores(
         return float(held.weights[proba.argmax(axis=1) == held.targets].sum())
 
     members: list[Member] = []
-    path: list[float] = []  # of the product (eq. 10) after each member
+    path: list[float] = []  # accuracy of the product (eq. 10) after each member
     for member in fit_sequence(train, seeds, settings):
         members.append(member)
         path.append(accuracy(product_rule(member_outputs(held.features, members))))
@@ -394,7 +400,7 @@ def plan_scores(
 
 
 def mean_scores(scores: Sequence[Mapping[Plan, float]]) -> dict[Plan, float]:
-    """Mean over splits of each plan that every split tried, in the first split's order."""
+    """Mean over splits of each plan evaluated in all splits, in the order of the first."""
     everywhere = set.intersection(*(set(split) for split in scores))
     return {
         plan: float(np.mean([split[plan] for split in scores]))
@@ -404,7 +410,7 @@ def mean_scores(scores: Sequence[Mapping[Plan, float]]) -> dict[Plan, float]:
 
 
 def best_plan(means: Mapping[Plan, float]) -> Plan:
-    """Plan with the best score; of equals, the plainest and smallest."""
+    """Plan with the best score; ties go to no gate, then to fewer members."""
     top = max(means.values())
     equals = [plan for plan, mean in means.items() if mean >= top - 1e-12]
     return min(equals, key=lambda plan: (plan.gate is not None, plan.n_members, plan.gate or 0))

@@ -1,4 +1,4 @@
-"""Features that are selected in most halves of the rows."""
+"""Stability selection with complementary pairs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Mask = NDArray[np.bool_]
 
 
 def attained_threshold(threshold: float, n_pairs: int) -> float:
-    """Smallest share of the fits that there is at or above the threshold."""
+    """Smallest attainable selection frequency at or above the threshold."""
     fits = 2 * n_pairs
     return math.ceil(threshold * fits - 1e-9) / fits
 
@@ -49,13 +49,14 @@ def attained_threshold(threshold: float, n_pairs: int) -> float:
 def false_selections(
     n_per_fit: int, n_features: int, n_pairs: int, threshold: float, assumption: str
 ) -> float:
-    r"""Bound on the expected number of features that are selected, but that no fit likes.
+    r"""Bound on the expected number of falsely selected features.
 
-    These are the features that one fit, which selects :math:`q` of :math:`p` on half of the rows,
-    takes with a probability of :math:`\theta = q/p` at most, that of blind choice. Without
-    assumptions it is :math:`q^2 / (p (2 \tau - 1))` (Meinshausen and Bühlmann, theorem 1; Shah and
-    Samworth, theorem 1). If the share of the :math:`B` splits that select such a feature in both
-    halves has a distribution with one mode, it is :math:`C q^2 / p` (Shah and Samworth, theorem 2)
+    These are the features that one fit, which selects :math:`q` of :math:`p` features on half of
+    the rows, selects with probability at most :math:`\theta = q/p`, that of random selection.
+    Without assumptions the bound is :math:`q^2 / (p (2 \tau - 1))` (Meinshausen and Bühlmann,
+    theorem 1; Shah and Samworth, theorem 1). If the fraction of the :math:`B` splits that select
+    such a feature in both halves has a unimodal distribution, it is :math:`C q^2 / p` (Shah and
+    Samworth, theorem 2)
 
     .. math:: C = \frac{1}{2 (2 \tau - 1 - 1/2B)} \; (\tau \le 3/4), \qquad
         C = \frac{4 (1 - \tau + 1/2B)}{1 + 1/B} \; (\tau > 3/4),
@@ -70,7 +71,7 @@ def false_selections(
             factor = 4 * (1 - threshold + 0.5 / n_pairs) / (1 + 1 / n_pairs)
         else:
             factor = 1 / (2 * (2 * threshold - 1 - 0.5 / n_pairs))
-        # at few splits the bound without assumptions may be the lower one; it holds as well
+        # with few splits the bound without assumptions may be lower, and is valid too
         bound = min(bound, factor * n_per_fit * share)
     return min(bound, float(n_per_fit))
 
@@ -78,7 +79,7 @@ def false_selections(
 def max_per_fit(
     max_false: float, n_features: int, n_pairs: int, threshold: float, assumption: str
 ) -> int:
-    """Largest number of features per fit whose bound is at most ``max_false``; 0 if none is."""
+    """Largest number of features per fit with a bound of at most ``max_false``; 0 if none."""
     allowed = [
         q
         for q in range(1, n_features + 1)
@@ -89,7 +90,7 @@ def max_per_fit(
 
 
 def split_halves(y: NDArray[Any], rng: np.random.Generator) -> tuple[Indices, Indices]:
-    """Two disjoint random halves of the rows; of classes each half has its share."""
+    """Two disjoint random halves of the rows, stratified by class."""
     order = rng.permutation(len(y))
     if type_of_target(y) in {"binary", "multiclass"}:
         order = order[np.argsort(np.unique(y, return_inverse=True)[1][order], kind="stable")]
@@ -101,9 +102,9 @@ def _strengths(fitted: Any) -> NDArray[np.float64]:
     values = getattr(fitted, "feature_importances_", getattr(fitted, "coef_", None))
     if values is None:
         raise ValueError(
-            f"{type(fitted).__name__} has no parameter n_features_to_select, and once fitted "
-            "neither coef_ nor feature_importances_; give a selector with that parameter, "
-            "or a model with one of these."
+            f"{type(fitted).__name__} has no parameter n_features_to_select, and after fit neither "
+            "coef_ nor feature_importances_; use a selector with that parameter, or a model with "
+            "one of these attributes."
         )
     values = np.abs(np.asarray(values, dtype=float))
     return np.asarray(values if values.ndim == 1 else np.linalg.norm(values, axis=0))
@@ -112,14 +113,14 @@ def _strengths(fitted: Any) -> NDArray[np.float64]:
 def select_on_half(
     estimator: Any, X: Any, y: NDArray[Any], chosen: Indices, n_per_fit: int, seed: int
 ) -> Mask:
-    """Mask of the features, ``n_per_fit`` at most, that one fit on some of the rows selects."""
+    """Mask of the features, at most ``n_per_fit``, selected by one fit on some rows."""
     model = set_seed(clone(estimator), seed)
     if "n_features_to_select" in model.get_params(deep=False):
         model.set_params(n_features_to_select=n_per_fit).fit(X[chosen], y[chosen])
         return np.asarray(model.get_support(), dtype=bool)
     strengths = _strengths(model.fit(X[chosen], y[chosen]))
-    lot = np.random.default_rng(seed).permutation(strengths.size)
-    best = np.lexsort((lot, -strengths))[:n_per_fit]
+    tie_order = np.random.default_rng(seed).permutation(strengths.size)
+    best = np.lexsort((tie_order, -strengths))[:n_per_fit]
     mask = np.zeros(strengths.size, dtype=bool)
     mask[best] = strengths[best] > 0
     return mask
@@ -127,63 +128,63 @@ def select_on_half(
 
 @set_module("ensemblage.subspace")
 class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEstimator):
-    r"""Select the features that fits on random halves of the rows agree on.
+    r"""Stability selection: features selected in most fits on random halves of the rows.
 
-    The rows are split in two halves many times, and the features selected on each half are
-    counted. How many features of no worth get through is bounded.
+    The rows are split into two halves many times, and features are selected on each half. The
+    expected number of falsely selected features is bounded.
 
     Parameters
     ----------
     estimator : estimator, default=None
         A selector with a parameter ``n_features_to_select``, or a model with ``coef_`` or
-        ``feature_importances_``, of which the strongest are taken. A
-        :class:`JointSubspaceSelector` of five members if not given.
+        ``feature_importances_``, of which the largest are selected. By default a
+        :class:`JointSubspaceSelector` of five members.
     n_pairs : int, default=50
         Number of splits; there are twice as many fits.
     threshold : float, default=0.75
-        Share of the fits in which a feature must be selected, above one half.
+        Fraction of the fits in which a feature must be selected, above one half.
     max_false : float, default=1.0
-        Bound on the expected number of features that are selected wrongly. As many features are
-        selected per fit as it allows.
+        Bound on the expected number of falsely selected features. It determines the number of
+        features selected per fit.
     n_features_per_fit : int, default=None
-        Instead of ``max_false``: select so many features per fit.
+        Instead of ``max_false``: number of features selected per fit.
     assumption : {"unimodal", "none"}, default="unimodal"
-        What the bound assumes; see Notes.
+        Assumption of the bound; see Notes.
     n_jobs : int, default=None
-        Fits in parallel.
+        Number of fits in parallel.
     random_state : int, RandomState instance or None, default=None
-        For the splits and the fits.
+        Determines splits and fits.
 
     Attributes
     ----------
     frequencies_ : ndarray of shape (n_features,)
-        Share of the fits in which each feature is selected.
+        Fraction of the fits in which each feature is selected.
     co_selection_ : ndarray of shape (n_features, n_features)
-        Share of the fits in which both features are selected.
+        Fraction of the fits in which both features are selected.
     support_ : ndarray of bool of shape (n_features,)
-        The selected features; there may be none.
+        Mask of selected features, possibly none.
     n_features_per_fit_ : int
-        Features selected per fit, at most.
+        Most features selected per fit.
     error_bound_ : float
-        Bound on the expected number of features that are selected wrongly.
+        Bound on the expected number of falsely selected features.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where they all have one.
+        Names of the columns, if all of them are strings.
 
     See Also
     --------
-    JointSubspaceSelector : Selects once, on all rows.
-    ensemblage.subspace.StabilityDisplay : Draws the frequencies.
+    JointSubspaceSelector : Selects features once, on all rows.
+    ensemblage.subspace.StabilityDisplay : Plots the frequencies.
 
     Notes
     -----
     With :math:`p` features, :math:`q` selected per fit and the threshold :math:`\tau`, the expected
-    number of selected features that one fit takes no more often than by blind choice, with
-    probability :math:`q/p`, is at most :math:`q^2 / (p (2\tau - 1))`, whatever the rows and the
-    estimator. If the distribution of a bad feature's shares has one mode, a smaller bound holds.
-    Classes are shared out evenly between the halves, where the theory draws from all rows alike.
-    Features that are correlated with a relevant one are not bad in this sense.
+    number of selected features that one fit selects no more often than at random, with probability
+    :math:`q/p`, is at most :math:`q^2 / (p (2\tau - 1))`, for any data and estimator. If the
+    selection frequencies of such features have a unimodal distribution, a smaller bound holds. The
+    halves are stratified by class, where the theory samples from all rows. Features correlated
+    with a relevant one are not false in this sense.
 
     References
     ----------
@@ -241,14 +242,14 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEst
     @guarded_fit
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> Self:
-        """Select on both halves of every split, and count.
+        """Select features on both halves of every split.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            Data.
         y : array-like of shape (n_samples,)
-            Class labels, or a numeric target where the estimator takes one.
+            Class labels, or a numeric target if the estimator supports it.
 
         Returns
         -------
@@ -263,13 +264,13 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEst
             if n_per_fit == 0:
                 least = false_selections(1, n_features, *assumed)
                 raise ValueError(
-                    f"max_false={self.max_false!r} cannot be kept with {n_features} features and "
-                    f"threshold={self.threshold!r}: one feature per fit already allows "
-                    f"{least:.2g}. Raise max_false or threshold."
+                    f"max_false={self.max_false!r} is not attainable with {n_features} features "
+                    f"and threshold={self.threshold!r}: with one feature per fit the bound is "
+                    f"{least:.2g}. Increase max_false or threshold."
                 )
         elif n_per_fit > n_features:
             raise ValueError(
-                f"n_features_per_fit={n_per_fit}, but X has {n_features} features; give a smaller "
+                f"n_features_per_fit={n_per_fit}, but X has {n_features} features; use a smaller "
                 "number."
             )
         supports = self._select(X, y, int(n_per_fit))
@@ -303,7 +304,7 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEst
         expect_array(self, "frequencies_", (d,), low=0, high=1)
         expect_array(self, "co_selection_", (d, d), low=0, high=1)
         expect_array(self, "support_", (d,), "truth")
-        expect(0 <= self.error_bound_ <= d, "error_bound_ is none")
+        expect(0 <= self.error_bound_ <= d, "error_bound_ is out of range")
 
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self)
@@ -318,17 +319,17 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEst
 @set_module("ensemblage.subspace")
 @with_shared(DISPLAY_DOCS)
 class StabilityDisplay:
-    """Selection frequencies as bars, the most frequent on top, and the threshold as a line.
+    """Selection frequencies as horizontal bars, sorted, with the threshold as a line.
 
     Parameters
     ----------
     frequencies : array-like of shape (n_features,)
-        Share of the fits in which each feature is selected.
+        Fraction of the fits in which each feature is selected.
     threshold : float
-        Share from which a feature is selected.
+        Selection threshold.
     {feature_names}
     error_bound : float, default=None
-        Bound on the expected number of wrongly selected features, for the title.
+        Bound on the expected number of falsely selected features, for the title.
 
     Attributes
     ----------
@@ -338,8 +339,8 @@ class StabilityDisplay:
 
     See Also
     --------
-    ensemblage.subspace.StabilitySelector : Counts them.
-    CoSelectionDisplay : Which features are selected together.
+    ensemblage.subspace.StabilitySelector : Computes the frequencies.
+    CoSelectionDisplay : Plots which features are selected together.
 
     Examples
     --------
@@ -360,7 +361,7 @@ class StabilityDisplay:
         self.frequencies = np.asarray(frequencies, dtype=float)
         if self.frequencies.ndim != 1:
             raise ValueError(
-                f"frequencies has shape {self.frequencies.shape}; expected one share per feature."
+                f"frequencies has shape {self.frequencies.shape}; expected one value per feature."
             )
         self.threshold = float(threshold)
         self.feature_names = feature_labels(feature_names, len(self.frequencies))
@@ -376,22 +377,22 @@ class StabilityDisplay:
         top: int | None = 30,
         ax: Any = None,
     ) -> StabilityDisplay:
-        """Draw a fitted selector's frequencies.
+        """Plot the frequencies of a fitted selector.
 
         Parameters
         ----------
         estimator : StabilitySelector
-            Fitted.
+            Fitted selector.
         feature_names : sequence of str, default=None
-            Names; those seen in ``fit`` if not given.
+            Names of the features; by default those seen in ``fit``.
         top : int, default=30
-            Draw so many features at most; None draws all.
+            Most features to plot; None plots all.
         {ax}
 
         Returns
         -------
         StabilityDisplay
-            Drawn.
+            The display with the plot.
         """
         check_is_fitted(estimator, "frequencies_")
         if feature_names is None:
@@ -403,48 +404,48 @@ class StabilityDisplay:
         return display.plot(top=top, ax=ax)
 
     def selected(self) -> list[str]:
-        """Name the features at or above the threshold.
+        """Return the names of the features at or above the threshold.
 
         Returns
         -------
         list of str
-            Most frequent first; of equals the one that was given first.
+            Most frequent first; ties in the given order.
         """
-        return [self.feature_names[d] for d in self._order() if self._stays(d)]
+        return [self.feature_names[d] for d in self._order() if self._is_selected(d)]
 
     def _order(self) -> list[int]:
         return [int(d) for d in np.argsort(-self.frequencies, kind="stable")]
 
-    def _stays(self, d: int) -> bool:
+    def _is_selected(self, d: int) -> bool:
         return bool(self.frequencies[d] >= self.threshold - 1e-9)
 
     @with_shared(DISPLAY_DOCS)
     def plot(self, *, top: int | None = None, ax: Any = None) -> StabilityDisplay:
-        """Draw.
+        """Plot the frequencies.
 
         Parameters
         ----------
         top : int, default=None
-            Draw so many features at most.
+            Most features to plot.
         {ax}
 
         Returns
         -------
         StabilityDisplay
-            Itself, with ``ax_``, ``figure_`` and ``bars_`` set.
+            The display, with ``ax_``, ``figure_`` and ``bars_`` set.
         """
         plt = require("matplotlib.pyplot", "StabilityDisplay", extra="plot")
         order = self._order()[:top]
         ax = plt.subplots(figsize=(6.4, 1.2 + 0.25 * len(order)))[1] if ax is None else ax
         places = np.arange(len(order))
-        colors = ["C0" if self._stays(d) else "0.75" for d in order]
+        colors = ["C0" if self._is_selected(d) else "0.75" for d in order]
         self.bars_ = ax.barh(places, self.frequencies[order], color=colors)
         ax.axvline(self.threshold, color="C3", linestyle="--")
         ax.set_yticks(places, [self.feature_names[d] for d in order])
         ax.invert_yaxis()
         ax.set_xlim(0, 1)
-        ax.set_xlabel("Share of the fits that select the feature")
+        ax.set_xlabel("Selection frequency")
         if self.error_bound is not None:
-            ax.set_title(f"At most {self.error_bound:.2g} expected to be selected wrongly")
+            ax.set_title(f"Expected false selections: at most {self.error_bound:.2g}")
         self.ax_, self.figure_ = ax, ax.figure
         return self

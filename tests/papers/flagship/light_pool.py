@@ -12,8 +12,8 @@ def light_pool(name):
     return [_light(each) for each in resolve_members(name)]
 
 
-def _light(recipe):
-    if recipe.name == "boosting":
-        return replace(recipe, candidates=recipe.candidates[:1], n_rounds=(5, 10))
-    model = SVC() if recipe.name == "svm" else GaussianNB()
-    return MemberSpec(recipe.name, recipe.group, (model,))
+def _light(spec):
+    if spec.name == "boosting":
+        return replace(spec, candidates=spec.candidates[:1], n_rounds=(5, 10))
+    model = SVC() if spec.name == "svm" else GaussianNB()
+    return MemberSpec(spec.name, spec.group, (model,))

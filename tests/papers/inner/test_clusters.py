@@ -28,7 +28,7 @@ from ensemblage.papers.inner._clusters import (
 )
 from ensemblage.papers.inner._networks import ALL, BEST, IMPROVING
 from ensemblage.studies import CellResult
-from papers.inner.sets import all_sets
+from papers.inner.paper_datasets import all_datasets
 from reference.papers_data import read
 
 X, Y = load_iris(return_X_y=True)
@@ -40,35 +40,35 @@ def test_noise_changes_the_significant_half_of_the_features_only():
     changed = (noisy.X != start.X).mean(axis=0)
     assert (changed > 0).sum() == 2
     assert changed.max() < 0.6
-    assert (changed[2:] > 0).all()  # the petals tell the species apart
+    assert (changed[2:] > 0).all()  # the petals separate the species
     assert add_noise(start, 0.0).X.tolist() == start.X.tolist()
 
 
-def test_slow_starts_are_spread_over_cells():
+def test_slow_starts_are_divided_into_cells():
     assert consensus_blocks(25) == [(0, 10), (10, 10), (20, 5)]
     assert consensus_blocks(2) == [(0, 2)]
 
 
-def test_ensembles_of_all_sizes_at_once_score_as_each_by_itself():
+def test_scores_of_all_sizes_at_once_equal_those_of_each_size():
     starts = [draw_start(X, Y, 100, seed) for seed in range(2)]
     groups, measures = list(CONSENSUS_NAMES), {"nmi": nmi_score}
     together = consensus_scores(groups, starts, ((3, 7), 0.5), measures)
-    apart = {}
+    separate = {}
     for size in (3, 7):
-        apart |= consensus_scores(groups, starts, ((size,), 0.5), measures)
-    assert together == apart
+        separate |= consensus_scores(groups, starts, ((size,), 0.5), measures)
+    assert together == separate
     assert len(together) == 2 * sum(map(len, CONSENSUS_NAMES.values()))
 
 
-def test_categories_become_their_position(shared):
+def test_categories_are_ordinal_encoded(shared):
     data = numeric_features(load_dataset("vowel", shared / "data"))
     np.testing.assert_array_equal(data, read(shared, "vowel")[0])
 
 
 @pytest.mark.slow
-def test_kmeans_columns_are_the_papers(shared):
+def test_kmeans_columns_equal_the_paper(shared):
     good = 0
-    for name, (data, y) in all_sets(shared).items():
+    for name, (data, y) in all_datasets(shared).items():
         starts = [draw_start(data, y, 500, seed) for seed in range(30)]
         labels = [plain_labels(start) for start in starts]
         nmi = np.mean([nmi_score(s.y, each) for s, each in zip(starts, labels, strict=True)])
@@ -83,9 +83,9 @@ def test_kmeans_columns_are_the_papers(shared):
 
 
 @pytest.mark.slow
-def test_annealing_before_k_means_is_better_and_steadier_than_one_start(shared):
-    means, spreads = [], []
-    for data, y in all_sets(shared).values():
+def test_annealing_is_better_and_more_stable_than_one_start_of_k_means(shared):
+    means, deviations = [], []
+    for data, y in all_datasets(shared).values():
         start = standardise(draw_start(data, y, 500, seed=0))
         n_clusters = len(start.centers)
         scores = np.array([[
@@ -93,10 +93,10 @@ def test_annealing_before_k_means_is_better_and_steadier_than_one_start(shared):
             for model in (KMeans(n_clusters, n_init=1), InnerKMeans(n_clusters, assign="nearest"))
         ] for seed in range(12)])  # fmt: skip
         means.append(scores.mean(axis=0))
-        spreads.append(scores.std(axis=0))
+        deviations.append(scores.std(axis=0))
     plain, ours = np.mean(means, axis=0)
     assert ours >= plain + 0.005
-    assert np.mean(spreads, axis=0)[1] <= 0.7 * np.mean(spreads, axis=0)[0]
+    assert np.mean(deviations, axis=0)[1] <= 0.7 * np.mean(deviations, axis=0)[0]
 
 
 CONSENSUS = {
@@ -112,9 +112,9 @@ CONSENSUS = {
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_consensus_is_as_good_as_it_was_found_to_be(shared):
+def test_consensus_scores_equal_the_documented_ones(shared):
     scores = {(name, scaled): [] for name in CONSENSUS for scaled in (0, 1)}
-    for data, y in all_sets(shared).values():
+    for data, y in all_datasets(shared).values():
         for scaled in (0, 1):
             line = {name: [] for name in CONSENSUS}
             for seed in range(6):
@@ -148,7 +148,7 @@ def values_of(params):
 
 
 @pytest.mark.parametrize(("name", "plain"), [("inner-table2", 0.5), ("inner-table3", 0.6)])
-def test_a_line_has_every_column_beside_the_papers(name, plain):
+def test_a_row_has_every_column_of_the_paper(name, plain):
     experiment = paper_experiment(name, scale="quick", datasets=["iris"])
     results = [CellResult(cell, values_of(cell.params), 0.1) for cell in experiment.cells]
     table, shares = experiment.summarise(results)
@@ -198,9 +198,9 @@ def test_noise_is_reported_raw_and_standardised():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("scaled", "gain"), [(False, 0.02), (True, 0.0)])
-def test_resampled_views_withstand_noise(shared, scaled, gain):
+def test_resampled_views_are_robust_to_noise(shared, scaled, gain):
     gains = []
-    for data, y in all_sets(shared).values():
+    for data, y in all_datasets(shared).values():
         starts = [add_noise(draw_start(data, y, 500, seed), 0.4) for seed in range(8)]
         starts = [standardise(start) for start in starts] if scaled else starts
         gains.append(np.mean([nmi_score(s.y, inner_labels(s, (50, 0.5), 50))

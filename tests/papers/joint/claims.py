@@ -1,4 +1,4 @@
-"""What the guide claims of jointly learned subsets, beside controls: the paper has none."""
+"""Claims of the guide on joint feature subsets, with controls, which the paper lacks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMPARED = ("abalone", "segment", "vehicle", "sonar", "waveform", "pima")
 
 
 def _random_gate(X, y, n_members, strength, seed):
-    """Mixture of the same size from a random start; gives its predict function."""
+    """Mixture of the same size from random initial values; returns its predict function."""
     scaling = standardise(X)
     rows = as_rows(X, y, 2, scaling)
     rng = np.random.default_rng(seed)
@@ -40,7 +40,7 @@ def _random_gate(X, y, n_members, strength, seed):
 
 
 def gate_gains(n_samples_per_class, n_datasets=20, n_estimators=10, C=100.0, first_seed=0):
-    """Accuracies in per cent of the refined gate and its controls, one per fresh quarter circle."""
+    """Accuracies in per cent of the refined gate and its controls, one per quarter circle."""
     X_test, y_test = make_quarter_circle(TEST_ROWS, random_state=10**6)
     scores = []
     for seed in range(first_seed, first_seed + n_datasets):
@@ -63,7 +63,7 @@ def gate_gains(n_samples_per_class, n_datasets=20, n_estimators=10, C=100.0, fir
 
 
 def selection_precision(seeds=range(10), n_rows=1500, n_features=220, n_informative=20):
-    """Share of the informative among as many selected features, ours and others', by seed."""
+    """Precision of the top ``n_informative`` features by method and seed."""
     found = []
     for seed in seeds:
         X, y = make_classification(
@@ -81,8 +81,8 @@ def selection_precision(seeds=range(10), n_rows=1500, n_features=220, n_informat
 
 
 def rankings(X, y, n_informative, seed):
-    """Each method's ranks; ties by lot, so that column order decides nothing."""
-    lot = np.random.default_rng(seed).uniform(0, 1e-9, X.shape[1])
+    """Ranks by method; ties are broken at random, not by column order."""
+    noise = np.random.default_rng(seed).uniform(0, 1e-9, X.shape[1])
     rfe = RFE(LogisticRegression(max_iter=2000), n_features_to_select=n_informative, step=5)
     newer = LogisticRegression().penalty == "deprecated"  # from scikit-learn 1.8 on
     sparse = {"l1_ratio": 1.0} if newer else {"penalty": "l1"}
@@ -90,10 +90,10 @@ def rankings(X, y, n_informative, seed):
     selector = JointSubspaceSelector(n_informative, random_state=seed).fit(X, y)
     return {
         "joint subsets": selector.ranking_,
-        "frequency x mean |coef|": -_plain_scores(selector) + lot,
-        "RFE": rfe.fit(X, y).ranking_ + lot,
-        "L1": -np.abs(lasso.fit(X, y).coef_[0]) + lot,
-        "mutual information": -mutual_info_classif(X, y, random_state=seed) + lot,
+        "frequency x mean |coef|": -_plain_scores(selector) + noise,
+        "RFE": rfe.fit(X, y).ranking_ + noise,
+        "L1": -np.abs(lasso.fit(X, y).coef_[0]) + noise,
+        "mutual information": -mutual_info_classif(X, y, random_state=seed) + noise,
     }
 
 

@@ -1,4 +1,4 @@
-"""The statistical bars of the joint feature subsets, with fixed seeds."""
+"""Statistical claims of the joint feature subsets, with fixed seeds."""
 
 import numpy as np
 import pytest

@@ -12,8 +12,8 @@ from ensemblage.papers.joint._tables import (
     STAND_IN,
     UNTRAINED,
     literal_scores,
-    plain_numbers,
-    split_in_parts,
+    ordinal_features,
+    random_split,
     true_pair,
 )
 from ensemblage.papers.joint._tables import FIGURE1_ROWS as ROWS
@@ -21,11 +21,11 @@ from ensemblage.studies import CellResult
 
 
 def test_a_split_has_the_ensembles_and_the_controls():
-    parts = split_in_parts(load_iris(return_X_y=True), seed=0)
+    parts = random_split(load_iris(return_X_y=True), seed=0)
     scores = literal_scores(*parts, ("auto", 1e-4), seed=0)
     assert set(scores) == {BASE, *GAINS, UNTRAINED, LOGISTIC}
     assert all(0 <= score <= 100 for score in scores.values())
-    # Theorem 1: somebody who knows the answer is never worse than a member
+    # Theorem 1: the oracle is never worse than a member
     assert scores[GAINS[0]] >= scores[BASE]
 
 
@@ -37,9 +37,9 @@ def test_a_row_is_a_size():
     assert {row.row for row in gains.rows} == {"100 per class"}
     assert all(row.ours == pytest.approx(10.0) for row in gains.rows)
     assert [row.ours for row in accuracies.rows] == [60.0, 66.0]
-    # of one value there is no standard error
+    # a single repeat has no standard error
     assert gains.summary[0].endswith("tuned logistic regression +10.00.")
-    assert gains.rows[0].note == "The paper draws this figure and prints no numbers."
+    assert gains.rows[0].note == "The paper shows this figure without printed values."
 
 
 def test_the_quick_scale_has_two_sizes():
@@ -63,17 +63,17 @@ def test_figure_2_in_a_few_runs():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_rows", "least"), [(20, 90), (100, 95)])
-def test_true_pair_is_found_whatever_the_column_order(n_rows, least):
+def test_true_pair_is_found_for_any_column_order(n_rows, least):
     count = found_pairs(n_rows, range(1000, 1100))
     assert count["both"] >= least
     assert count["score"] >= least
 
 
-def test_words_become_numbers():
+def test_categories_are_ordinal_encoded():
     table = Table.from_texts(
         ["sex", "size", "class"], [["M", "F", "M"], ["1", "2", "3"], ["a", "b", "a"]]
     )
-    X, y = plain_numbers(Dataset.from_table(table, "class"))
+    X, y = ordinal_features(Dataset.from_table(table, "class"))
     np.testing.assert_array_equal(X[:, 1], [1, 2, 3])
     assert len(np.unique(X[:, 0])) == 2
     np.testing.assert_array_equal(y, [0, 1, 0])
@@ -110,6 +110,6 @@ def test_abalone_literally(shared):
 
 def test_the_parts_of_a_split_share_no_row():
     rows = np.arange(50)[:, None], np.arange(50)
-    parts = split_in_parts(rows, seed=3)
+    parts = random_split(rows, seed=3)
     assert [len(y) for _, y in parts] == [40, 5, 5]
     assert sorted(np.concatenate([y for _, y in parts])) == list(range(50))

@@ -1,4 +1,4 @@
-"""The pool's study: what is fitted."""
+"""Members, fusions and other methods of the pool's study."""
 
 from __future__ import annotations
 
@@ -41,39 +41,41 @@ from ensemblage.pool import (
 Doubles = NDArray[np.float64]
 
 
-OUTER = 5
-INNER = 5
-MOST_ROWS = 1_000
+N_OUTER_FOLDS = 5
+N_INNER_FOLDS = 5
+MAX_ROWS = 1_000
 MANY_CLASSES = 6
-MOST_ROWS_OF_MANY = 400
-"""Where there are more classes than that: boosting grows a tree for each of them."""
+MAX_ROWS_MANY_CLASSES = 400
+"""With more than ``MANY_CLASSES``, as boosting fits a tree for each class."""
 
 
 class OuterFold(NamedTuple):
-    """Rows to learn, with the shared inner folds, and rows to ask about, which have none."""
+    """Training rows, with the shared inner folds, and test rows, without folds."""
 
-    learned: TrainingData
-    asked: TrainingData
+    train: TrainingData
+    test: TrainingData
 
 
 def outer_fold(data: Dataset, number: int, seed: int) -> OuterFold:
-    """Split a set; rows of a large one are drawn once for all outer folds."""
+    """Split a dataset; a large one is subsampled once for all outer folds."""
     classes, y = np.unique(data.y, return_inverse=True)
-    limit = MOST_ROWS if len(classes) <= MANY_CLASSES else MOST_ROWS_OF_MANY
+    limit = MAX_ROWS if len(classes) <= MANY_CLASSES else MAX_ROWS_MANY_CLASSES
     kept = stratified_subsample(np.arange(len(y)), y, limit, seed)
     X, y = data.X[kept], y[kept]
-    train, test = make_folds(y, OUTER, seed)[number]
-    inner = make_cv_folds(y[train], INNER, draw_seeds(seed, 1)[0])
-    learned = TrainingData(X[train], y[train], PoolClassTarget(classes), None, inner)
-    asked = TrainingData(X[test], y[test], PoolClassTarget(classes), None, [])
-    return _encoded(OuterFold(learned, asked))
+    train, test = make_folds(y, N_OUTER_FOLDS, seed)[number]
+    inner = make_cv_folds(y[train], N_INNER_FOLDS, draw_seeds(seed, 1)[0])
+    fold = OuterFold(
+        TrainingData(X[train], y[train], PoolClassTarget(classes), None, inner),
+        TrainingData(X[test], y[test], PoolClassTarget(classes), None, []),
+    )
+    return _encode(fold)
 
 
-def _encoded(fold: OuterFold) -> OuterFold:
-    """Make numbers of words and gaps, by the rows that are learned, and keep the table beside."""
+def _encode(fold: OuterFold) -> OuterFold:
+    """Encode categorical columns and missing values, fitted to the training rows."""
     if not any(is_raw_table(rows.X, missing_values=True) for rows in fold):
         return OuterFold(*(rows._replace(X=np.ascontiguousarray(rows.X, float)) for rows in fold))
-    encoder = TableEncoder(random_state=0).fit(fold.learned.X, fold.learned.y)
+    encoder = TableEncoder(random_state=0).fit(fold.train.X, fold.train.y)
     return OuterFold(*(rows._replace(X=encoder.transform(rows.X), table=rows.X) for rows in fold))
 
 
@@ -83,11 +85,11 @@ PLAIN = "plain network"
 DEFAULT = "default boosting"
 THIRTY = "boosting-30"
 FINALISTS = 5
-"""Drawn settings that are tried on all folds, the others on the first only."""
+"""Drawn settings that are evaluated on all folds, the others on the first only."""
 
 
-class Spoken(NamedTuple):
-    """A member as held out and as fitted to all rows, what it says of new rows, and CPU seconds."""
+class MemberOutputs(NamedTuple):
+    """A tuned member, its predictions of the test rows after a refit, and CPU seconds."""
 
     candidate: TunedMember
     new: Doubles
@@ -96,50 +98,50 @@ class Spoken(NamedTuple):
     predict_seconds: float
 
     @property
-    def held(self) -> Doubles:
-        """What it says of rows that it has not learned, (n_rows, n_classes)."""
+    def out_of_fold(self) -> Doubles:
+        """Out-of-fold outputs of the training rows, (n_rows, n_classes)."""
         return self.candidate.outputs
 
 
 def timed(work: Callable[..., T], *given: Any) -> tuple[T, float]:
-    """Give what a function gives, and how many seconds the processor took."""
+    """Return the result of a function, and its CPU seconds."""
     start = time.process_time()
     done = work(*given)
     return done, time.process_time() - start
 
 
-def everybody(fold: OuterFold, seed: int, draws: int) -> dict[str, Spoken]:
-    """Let the whole pool speak, then boosting of more settings and two members of usual kinds.
+def fit_members(fold: OuterFold, seed: int, draws: int) -> dict[str, MemberOutputs]:
+    """Fit the whole pool, two further common learners, and boosting of more settings.
 
     Seeds are those that ``EnsemblageClassifier("full", random_state=seed)`` would draw.
     """
-    recipes = [
+    specs = [
         *resolve_members("full"),
         MemberSpec(PLAIN, "generic", (BayesNetClassifier(calibration=None),), reads_tables=True),
         MemberSpec(DEFAULT, "generic", (LightGBMClassifier(100, learning_rate=0.1),)),
     ]
-    _, *seeds, last = draw_seeds(seed, 2 + len(recipes))
+    _, *seeds, last = draw_seeds(seed, 2 + len(specs))
     found = {}
-    for recipe, own in zip(recipes, seeds, strict=True):
-        candidate, seconds = timed(_hold_out, recipe, fold.learned, own)
-        found[recipe.name] = _refitted(candidate, fold, seconds)
-    found[THIRTY] = _searched(found["boosting"], fold, last, draws)
+    for spec, own in zip(specs, seeds, strict=True):
+        candidate, seconds = timed(_cross_validate, spec, fold.train, own)
+        found[spec.name] = _refit(candidate, fold, seconds)
+    found[THIRTY] = _search_settings(found["boosting"], fold, last, draws)
     return found
 
 
-def _hold_out(recipe: MemberSpec, rows: TrainingData, seed: int) -> TunedMember:
-    candidates, failures = cross_validate_members([recipe], rows, [seed], 1)
+def _cross_validate(spec: MemberSpec, rows: TrainingData, seed: int) -> TunedMember:
+    candidates, failures = cross_validate_members([spec], rows, [seed], 1)
     if failures:
-        raise RuntimeError(f"{recipe.name}: {failures[0].reason}.")
+        raise RuntimeError(f"{spec.name}: {failures[0].reason}.")
     return candidates[0]
 
 
-def _refitted(candidate: TunedMember, fold: OuterFold, trial_seconds: float) -> Spoken:
-    recipe = candidate.spec
-    learned, asked = (recipe.input_data(rows) for rows in fold)
-    model, fit_seconds = timed(refit_member, candidate, learned)
-    new, predict_seconds = timed(member_outputs, model, asked.X, asked.n_outputs, recipe.response)
-    return Spoken(candidate, new, trial_seconds, fit_seconds, predict_seconds)
+def _refit(candidate: TunedMember, fold: OuterFold, trial_seconds: float) -> MemberOutputs:
+    spec = candidate.spec
+    train, test = (spec.input_data(rows) for rows in fold)
+    model, fit_seconds = timed(refit_member, candidate, train)
+    new, predict_seconds = timed(member_outputs, model, test.X, test.n_outputs, spec.response)
+    return MemberOutputs(candidate, new, trial_seconds, fit_seconds, predict_seconds)
 
 
 def draw_settings(draws: int, seed: int) -> list[BoostingSettings]:
@@ -156,25 +158,25 @@ def draw_settings(draws: int, seed: int) -> list[BoostingSettings]:
     ]
 
 
-def _searched(five: Spoken, fold: OuterFold, seed: int, draws: int) -> Spoken:
-    """Tune the pool's boosting further; its own settings are among those to choose from."""
-    drawn, seconds = timed(_best_drawn, five.candidate, fold.learned, seed, draws)
-    rows, seconds = fold.learned, seconds + five.trial_seconds
+def _search_settings(five: MemberOutputs, fold: OuterFold, seed: int, draws: int) -> MemberOutputs:
+    """Tune the pool's boosting further; its own settings are candidates too."""
+    drawn, seconds = timed(_best_drawn, five.candidate, fold.train, seed, draws)
+    rows, seconds = fold.train, seconds + five.trial_seconds
     best = min((five.candidate, drawn), key=lambda each: _loss(each, rows))
-    return _refitted(best, fold, seconds)
+    return _refit(best, fold, seconds)
 
 
 def _best_drawn(five: TunedMember, rows: TrainingData, seed: int, draws: int) -> TunedMember:
-    """Try all drawn settings on one fold, and the best of them on all."""
+    """Evaluate all drawn settings on one fold, and the best of them on all."""
     boosting = five.spec
     if not isinstance(boosting, Boosting):
-        raise TypeError(f"{boosting.name} is no boosting.")
+        raise TypeError(f"{boosting.name} is not boosting.")
     few = rows._replace(folds=rows.folds[:1])
     settings = draw_settings(draws, seed)
-    tried = [_hold_out(replace(boosting, candidates=(each,)), few, seed) for each in settings]
+    tried = [_cross_validate(replace(boosting, candidates=(each,)), few, seed) for each in settings]
     order = np.argsort([_loss(each, few) for each in tried], kind="stable")
     finalists = tuple(settings[k] for k in order[:FINALISTS])
-    return _hold_out(replace(boosting, name=THIRTY, candidates=finalists), rows, seed)
+    return _cross_validate(replace(boosting, name=THIRTY, candidates=finalists), rows, seed)
 
 
 def _loss(candidate: TunedMember, rows: TrainingData) -> float:
@@ -191,19 +193,19 @@ SINGLES = {
     "boosting, 30 settings": THIRTY,
 }
 CALIBRATED = {name: f"{name}, calibrated" for name in SINGLES}
-ANCHORS, OURS = CLASSIFIER_POOLS["standard"], CLASSIFIER_POOLS["library"]
-PLACES = {"rows": "strata", "columns": "subspaces", "decisions": "network"}
+STANDARD, LIBRARY = CLASSIFIER_POOLS["standard"], CLASSIFIER_POOLS["library"]
+LIBRARY_GROUPS = {"rows": "strata", "columns": "subspaces", "decisions": "network"}
 MEMBERS = {
     "full": CLASSIFIER_POOLS["full"],
     "lean": CLASSIFIER_POOLS["lean"],
-    "anchors": ANCHORS,
-    "generic control": (*ANCHORS, PLAIN, DEFAULT),
+    "standard": STANDARD,
+    "generic control": (*STANDARD, PLAIN, DEFAULT),
     "full without columns": tuple(each for each in CLASSIFIER_POOLS["full"] if each != "subspaces"),
     "full without decisions": tuple(each for each in CLASSIFIER_POOLS["full"] if each != "network"),
-    "ours": OURS,
+    "library": LIBRARY,
     **{
-        f"ours without {place}": tuple(each for each in OURS if each != member)
-        for place, member in PLACES.items()
+        f"library without {group}": tuple(each for each in LIBRARY if each != member)
+        for group, member in LIBRARY_GROUPS.items()
     },
 }
 """Pools; full without rows is lean."""
@@ -211,141 +213,151 @@ FUSIONS = (
     "stacking, probabilities",
     "stacking, logits",
     "greedy selection",
-    "best by folds",
-    "plain mean",
+    "best by CV",
+    "unweighted mean",
 )
-"""Other ways to use the same anchors."""
-TREES = ("distilled tree", "tree of labels")
-MOST_LEAVES = 16
+"""Other fusions of the standard members."""
+TREES = ("distilled tree", "tree fitted to labels")
+MAX_LEAVES = 16
 GREEDY_STEPS = 50
 
 
-class Answer(NamedTuple):
-    """Probabilities of new rows, (n_rows, n_classes), and CPU seconds of all that they needed."""
+class MethodOutputs(NamedTuple):
+    """Probabilities of the test rows, (n_rows, n_classes), and total CPU seconds."""
 
     probabilities: Doubles
     fit_seconds: float
     predict_seconds: float
 
 
-def answers(fold: OuterFold, spoken: Mapping[str, Spoken]) -> Iterator[tuple[str, Answer]]:
-    rows = fold.learned
+def method_outputs(
+    fold: OuterFold, fitted: Mapping[str, MemberOutputs]
+) -> Iterator[tuple[str, MethodOutputs]]:
+    rows = fold.train
     for name, member in SINGLES.items():
-        yield name, _single(spoken[member], rows, untuned=member == DEFAULT)
-        yield CALIBRATED[name], _calibrated(spoken[member], rows)
+        yield name, _single_outputs(fitted[member], rows, untuned=member == DEFAULT)
+        yield CALIBRATED[name], _calibrated_outputs(fitted[member], rows)
     for name, members in MEMBERS.items():
-        yield name, _pooled([spoken[each] for each in members], rows)
-    yield from _fused([spoken[each] for each in ANCHORS], rows)
-    yield from _trees(fold, [spoken[each] for each in CLASSIFIER_POOLS["full"]])
+        yield name, _pool_outputs([fitted[each] for each in members], rows)
+    yield from _fusion_outputs([fitted[each] for each in STANDARD], rows)
+    yield from _tree_outputs(fold, [fitted[each] for each in CLASSIFIER_POOLS["full"]])
 
 
 def _prior(rows: TrainingData) -> Doubles:
     return np.bincount(rows.y, minlength=rows.n_outputs) / len(rows.y)
 
 
-def floored(probabilities: Doubles, rows: TrainingData) -> Doubles:
-    """Mix with the classes' frequencies, as the pool does, so that nobody pays for a zero."""
+def mix_with_prior(probabilities: Doubles, rows: TrainingData) -> Doubles:
+    """Mix with the class frequencies, as the pool does, so that no probability is zero."""
     return np.asarray((1 - PRIOR_WEIGHT) * probabilities + PRIOR_WEIGHT * _prior(rows))
 
 
-def _alone(spoken: Spoken, rows: TrainingData, bias_penalty: float | None) -> LogLinearPool:
-    """Calibrate a member by itself: with so strong a ridge its importance is one."""
+def _calibrator(
+    member: MemberOutputs, rows: TrainingData, bias_penalty: float | None
+) -> LogLinearPool:
+    """Calibrate one member: with so strong a penalty its weight is one."""
     return LogLinearPool(
         weight_penalty=1e9, bias_penalty=bias_penalty, prior_weight=PRIOR_WEIGHT
-    ).fit(spoken.held[None], rows.y)
+    ).fit(member.out_of_fold[None], rows.y)
 
 
-def _probabilities(spoken: Spoken, rows: TrainingData) -> tuple[Doubles, Doubles]:
-    """Give held-out and new probabilities; decision values are turned into some by temperature."""
-    if are_probabilities(spoken.held):
-        return spoken.held, spoken.new
-    alone = _alone(spoken, rows, None)
-    return alone.combine(spoken.held[None]), alone.combine(spoken.new[None])
+def _probabilities(member: MemberOutputs, rows: TrainingData) -> tuple[Doubles, Doubles]:
+    """Return out-of-fold and test probabilities; decision values after temperature scaling."""
+    if are_probabilities(member.out_of_fold):
+        return member.out_of_fold, member.new
+    calibrator = _calibrator(member, rows, None)
+    return calibrator.combine(member.out_of_fold[None]), calibrator.combine(member.new[None])
 
 
-def _single(spoken: Spoken, rows: TrainingData, *, untuned: bool) -> Answer:
-    (_, new), seconds = timed(_probabilities, spoken, rows)
-    trials = 0.0 if untuned else spoken.trial_seconds + seconds
-    return Answer(new, trials + spoken.refit_seconds, spoken.predict_seconds)
+def _single_outputs(member: MemberOutputs, rows: TrainingData, *, untuned: bool) -> MethodOutputs:
+    (_, new), seconds = timed(_probabilities, member, rows)
+    trials = 0.0 if untuned else member.trial_seconds + seconds
+    return MethodOutputs(new, trials + member.refit_seconds, member.predict_seconds)
 
 
-def _calibrated(spoken: Spoken, rows: TrainingData) -> Answer:
-    """Calibrate by a temperature and a bias per class, learned from held-out outputs."""
-    alone, seconds = timed(_alone, spoken, rows, 10.0)
-    fit_seconds = spoken.trial_seconds + spoken.refit_seconds + seconds
-    return Answer(alone.combine(spoken.new[None]), fit_seconds, spoken.predict_seconds)
+def _calibrated_outputs(member: MemberOutputs, rows: TrainingData) -> MethodOutputs:
+    """Calibrate by a temperature and a bias per class, fitted to out-of-fold outputs."""
+    calibrator, seconds = timed(_calibrator, member, rows, 10.0)
+    fit_seconds = member.trial_seconds + member.refit_seconds + seconds
+    return MethodOutputs(calibrator.combine(member.new[None]), fit_seconds, member.predict_seconds)
 
 
-def _fitted_fusion(members: Sequence[Spoken], rows: TrainingData) -> Fusion:
+def _fitted_fusion(members: Sequence[MemberOutputs], rows: TrainingData) -> Fusion:
     fusion = make_fusion("log_linear", has_groups=False)
     return fit_fusion(fusion, [each.candidate for each in members], rows)
 
 
-def _pooled(members: Sequence[Spoken], rows: TrainingData) -> Answer:
-    """Fuse as the pool does; members without a say are neither fitted again nor asked."""
+def _pool_outputs(members: Sequence[MemberOutputs], rows: TrainingData) -> MethodOutputs:
+    """Fuse as the pool does; members of weight 0 are neither refitted nor used."""
     fusion, fuse_seconds = timed(_fitted_fusion, members, rows)
     new = np.stack([each.new for each in members])
-    said, combine_seconds = timed(fusion.combine, new)
-    counting = [members[k] for k in selected(fusion, len(members))]
+    proba, combine_seconds = timed(fusion.combine, new)
+    weighted = [members[k] for k in selected(fusion, len(members))]
     fit_seconds = sum(each.trial_seconds for each in members) + fuse_seconds
-    return Answer(
-        said,
-        fit_seconds + sum(each.refit_seconds for each in counting),
-        combine_seconds + sum(each.predict_seconds for each in counting),
+    return MethodOutputs(
+        proba,
+        fit_seconds + sum(each.refit_seconds for each in weighted),
+        combine_seconds + sum(each.predict_seconds for each in weighted),
     )
 
 
-def _fused(members: Sequence[Spoken], rows: TrainingData) -> Iterator[tuple[str, Answer]]:
+def _fusion_outputs(
+    members: Sequence[MemberOutputs], rows: TrainingData
+) -> Iterator[tuple[str, MethodOutputs]]:
     pairs = [_probabilities(each, rows) for each in members]
-    held, new = (np.stack(each) for each in zip(*pairs, strict=True))
+    out_of_fold, new = (np.stack(each) for each in zip(*pairs, strict=True))
     fit_seconds = sum(each.trial_seconds + each.refit_seconds for each in members)
     predict_seconds = sum(each.predict_seconds for each in members)
-    ways = {
-        "stacking, probabilities": lambda: _stacked(held, new, rows.y),
-        "stacking, logits": lambda: _stacked(
-            np.log(floored(held, rows)), np.log(floored(new, rows)), rows.y
+    fusions = {
+        "stacking, probabilities": lambda: _stack(out_of_fold, new, rows.y),
+        "stacking, logits": lambda: _stack(
+            np.log(mix_with_prior(out_of_fold, rows)), np.log(mix_with_prior(new, rows)), rows.y
         ),
         "greedy selection": lambda: np.tensordot(
-            greedy_weights(floored(held, rows), rows.y), new, 1
+            greedy_weights(mix_with_prior(out_of_fold, rows), rows.y), new, 1
         ),
-        "best by folds": lambda: new[int(np.argmin(_losses(floored(held, rows), rows.y)))],
-        "plain mean": lambda: new.mean(axis=0),
+        "best by CV": lambda: new[
+            int(np.argmin(_losses(mix_with_prior(out_of_fold, rows), rows.y)))
+        ],
+        "unweighted mean": lambda: new.mean(axis=0),
     }
     for name in FUSIONS:
-        said, seconds = timed(ways[name])
-        yield name, Answer(said, fit_seconds + seconds, predict_seconds)
+        proba, seconds = timed(fusions[name])
+        yield name, MethodOutputs(proba, fit_seconds + seconds, predict_seconds)
 
 
-def _stacked(held: Doubles, new: Doubles, y: NDArray[np.intp]) -> Doubles:
-    return Stacking(LogisticRegression(max_iter=2000)).fit(held, y).combine(new)
+def _stack(out_of_fold: Doubles, new: Doubles, y: NDArray[np.intp]) -> Doubles:
+    return Stacking(LogisticRegression(max_iter=2000)).fit(out_of_fold, y).combine(new)
 
 
 def _losses(probabilities: Doubles, y: NDArray[np.intp]) -> Doubles:
-    """Mean log loss of each of some members, (n_members, n_rows, n_classes)."""
+    """Mean log loss of each member; ``probabilities`` are (n_members, n_rows, n_classes)."""
     return np.asarray(-np.log(probabilities[:, np.arange(len(y)), y]).mean(axis=1))
 
 
-def greedy_weights(held: Doubles, y: NDArray[np.intp]) -> Doubles:
-    """Shares of members by Caruana's selection with replacement, at its best step."""
-    counts, total = np.zeros(len(held)), np.zeros(held.shape[1:])
+def greedy_weights(out_of_fold: Doubles, y: NDArray[np.intp]) -> Doubles:
+    """Weights of members by Caruana's selection with replacement, at its best step."""
+    counts, total = np.zeros(len(out_of_fold)), np.zeros(out_of_fold.shape[1:])
     best = (np.inf, counts)
     for step in range(1, GREEDY_STEPS + 1):
-        losses = _losses((total + held) / step, y)
+        losses = _losses((total + out_of_fold) / step, y)
         chosen = int(losses.argmin())
-        counts, total = counts + np.eye(len(held))[chosen], total + held[chosen]
+        counts, total = counts + np.eye(len(out_of_fold))[chosen], total + out_of_fold[chosen]
         best = min(best, (float(losses[chosen]), counts / step), key=lambda each: each[0])
     return best[1]
 
 
-def _trees(fold: OuterFold, members: Sequence[Spoken]) -> Iterator[tuple[str, Answer]]:
-    """Fit one small tree to what the pool says of rows that it has not seen, one to the classes."""
-    rows = fold.learned
+def _tree_outputs(
+    fold: OuterFold, members: Sequence[MemberOutputs]
+) -> Iterator[tuple[str, MethodOutputs]]:
+    """Fit one small tree to the pool's out-of-fold probabilities, and one to the classes."""
+    rows = fold.train
     fusion = make_fusion("log_linear", has_groups=False)
     fitted = _fitted_fusion(members, rows)
     pooled = out_of_fold_outputs(fusion, fitted, [each.candidate for each in members], rows)
     labels = np.eye(rows.n_outputs)[rows.y]
     for name, targets in zip(TREES, (pooled, labels), strict=True):
-        student, classes = make_student("tree", MOST_LEAVES), np.arange(rows.n_outputs)
+        student, classes = make_student("tree", MAX_LEAVES), np.arange(rows.n_outputs)
         model, fit_seconds = timed(fit_to_probabilities, student, rows.X, targets, classes)
-        said, seconds = timed(member_outputs, model, fold.asked.X, rows.n_outputs, "predict_proba")
-        yield name, Answer(said, fit_seconds, seconds)
+        proba, seconds = timed(member_outputs, model, fold.test.X, rows.n_outputs, "predict_proba")
+        yield name, MethodOutputs(proba, fit_seconds, seconds)

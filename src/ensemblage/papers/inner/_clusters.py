@@ -1,4 +1,4 @@
-"""Inner K-means: tables and noise."""
+"""Inner K-means: Tables 2 and 3, and the noise experiment."""
 
 from __future__ import annotations
 
@@ -57,12 +57,13 @@ from ensemblage.studies import CellResult, ResultRow, ResultTable
 
 Array = NDArray[Any]
 Score: TypeAlias = Callable[[Array, Array], float]
-"""Of classes and labels."""
+"""Score of class labels and cluster labels."""
 Views: TypeAlias = tuple[int, float]
-"""Ensemble size, and sample size of the features, drawn with replacement."""
+"""Ensemble size, and fraction of the features drawn with replacement."""
 Ensembles: TypeAlias = tuple[tuple[int, ...], float]
-"""Sizes of cluster ensembles, of which a smaller one begins a larger one, and sample size."""
+"""Sizes of nested cluster ensembles, and fraction of the features."""
 
+# Most rows per start.
 N_ROWS = 500
 # One balanced cut each, as in the paper.
 GRAPH_METHODS: dict[str, Callable[..., Any]] = {
@@ -71,15 +72,15 @@ GRAPH_METHODS: dict[str, Callable[..., Any]] = {
     "HGPA": partial(HGPA, balance=0.05, n_cuts=1),
 }
 LINKAGES = ("single", "average", "complete")
-# The cluster ensembles are slow: their starts are spread over several cells.
+# Starts per cell of the cluster ensembles, which are slow.
 CONSENSUS_BLOCK = 10
 
 
 class Start(NamedTuple):
-    """The rows of one start, and the centres that all methods begin with.
+    """Rows of one start, and the initial centres of all methods.
 
-    ``centers``, of shape (n_clusters, n_features), are rows drawn at random, one per class; the
-    seed is for whatever else is drawn.
+    ``centers``, of shape (n_clusters, n_features), are randomly drawn rows, as many as classes; the
+    seed determines all further draws.
     """
 
     X: Array
@@ -89,7 +90,7 @@ class Start(NamedTuple):
 
 
 class StartParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The starts of one dataset that a cell is about."""
+    """Starts of one dataset in a cell."""
 
     dataset: str
     first: int
@@ -98,15 +99,15 @@ class StartParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 
 
 def starts_of(params: StartParams, data_dir: str | None) -> list[Start]:
-    """Draw the starts that a cell is about, the same for all methods."""
+    """Draw the starts of a cell, the same for all methods."""
     dataset = paper_dataset(params.dataset, data_dir)
     X = numeric_features(dataset)
-    numbers = range(params.first, params.first + params.starts)
-    return [draw_start(X, dataset.y, N_ROWS, repeat_seed(params.seed, i)) for i in numbers]
+    indices = range(params.first, params.first + params.starts)
+    return [draw_start(X, dataset.y, N_ROWS, repeat_seed(params.seed, i)) for i in indices]
 
 
 def consensus_blocks(n_starts: int) -> list[tuple[int, int]]:
-    """Spread the starts of a slow method over cells: the first of each, and how many."""
+    """Divide the starts of a slow method into cells: first start and number of starts."""
     return [
         (first, min(CONSENSUS_BLOCK, n_starts - first))
         for first in range(0, n_starts, CONSENSUS_BLOCK)
@@ -114,20 +115,20 @@ def consensus_blocks(n_starts: int) -> list[tuple[int, int]]:
 
 
 def numeric_features(dataset: Dataset) -> Array:
-    """Numbers as they are, categories by their position, as the paper's program read them."""
+    """Numeric columns unchanged, categorical columns ordinal-encoded, as in the paper."""
     columns = []
     for name, kind, column in zip(dataset.feature_names, dataset.kinds, dataset.X.T, strict=True):
         if kind == "categorical":
             known = dataset.categories.get(name) or sorted(set(column))
-            place = {word: index for index, word in enumerate(known)}
-            columns.append([place[word] for word in column])
+            codes = {category: index for index, category in enumerate(known)}
+            columns.append([codes[category] for category in column])
         else:
             columns.append(column)
     return np.array(columns, dtype=np.float64).T.copy()
 
 
 def draw_start(X: Array, y: Array, n_rows: int, seed: int) -> Start:
-    """Draw so many rows at most, without replacement, and starting centres among them."""
+    """Draw at most ``n_rows`` rows without replacement, and initial centres among them."""
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(len(X))[:n_rows] if len(X) > n_rows else np.arange(len(X))
     X, y = X[chosen], y[chosen]
@@ -136,9 +137,9 @@ def draw_start(X: Array, y: Array, n_rows: int, seed: int) -> Start:
 
 
 def add_noise(start: Start, share: float) -> Start:
-    """Replace a share of the entries of the more significant half of the features by uniform noise.
+    """Replace a fraction of the values in the more significant half of the features by noise.
 
-    The starting centres are drawn anew from the noisy rows.
+    The noise is uniform. The initial centres are drawn again, from the noisy rows.
     """
     rng = np.random.default_rng(start.seed + 1)
     with warnings.catch_warnings():
@@ -165,7 +166,7 @@ def plain_labels(start: Start) -> Array:
 
 
 def inner_labels(start: Start, views: Views, max_iter: int) -> Array:
-    """Cluster by Inner K-means as in Algorithm 6, views drawn anew in each pass."""
+    """Cluster by Inner K-means as in Algorithm 6, with new views in each pass."""
     n_views, view_size = views
     model = InnerKMeans(
         len(start.centers), n_views=n_views, view_size=view_size, schedule="paper",
@@ -197,7 +198,7 @@ def graph_labels(partitions: Array, n_clusters: int, seed: int) -> dict[str, Arr
 
 
 def linkage_labels(partitions: Array, n_clusters: int, seed: int) -> dict[str, Array]:  # noqa: ARG001
-    """Combine partitions by each linkage of the paper; nothing is drawn."""
+    """Combine partitions by each linkage of the paper; deterministic."""
     return {
         linkage: EvidenceAccumulation(n_clusters, linkage=linkage)
         .fit_partitions(partitions)
@@ -214,7 +215,7 @@ CONSENSUS_NAMES = {"graph": tuple(GRAPH_METHODS), "linkage": LINKAGES}
 
 
 def consensus_key(measure: str, name: str, size: int) -> str:
-    """Under which key a cell holds the scores of a consensus method, such as "nmi:MCLA:20"."""
+    """Key of the scores of a consensus method in a cell, such as "nmi:MCLA:20"."""
     return f"{measure}:{name}:{size}"
 
 
@@ -224,9 +225,9 @@ def consensus_scores(
     ensembles: Ensembles,
     measures: Mapping[str, Score],
 ) -> dict[str, list[float]]:
-    """Score consensus clusterings of many feature views, by methods of the groups of ``CONSENSUS``.
+    """Score consensus clusterings of feature views, by the methods of groups in ``CONSENSUS``.
 
-    One number per start under each key.
+    Returns one score per start for each key.
     """
     sizes, view_size = ensembles
     scores: dict[str, list[float]] = {}
@@ -278,9 +279,9 @@ MAX_ITER = 30
 
 
 class ClusterParams(StartParams, frozen=True, omit_defaults=True, kw_only=True):
-    """One method with one setting; K-means has none, and only the inner ensemble's is judged.
+    """One method with one setting; K-means has none, and stability is of the inner ensemble only.
 
-    The cluster ensembles of all ``sizes`` are prefixes of one, and share a cell.
+    The cluster ensembles of all ``sizes`` are nested, and share a cell.
     """
 
     method: str
@@ -291,7 +292,7 @@ class ClusterParams(StartParams, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class ClusterGrid(NamedTuple):
-    """Settings from so many starts; the cluster ensembles cost most and have fewer of both."""
+    """Settings and numbers of starts; the slow cluster ensembles have fewer of both."""
 
     settings: tuple[Views, ...]
     starts: int
@@ -318,12 +319,12 @@ FULL = ClusterGrid(_views(SIZES, SHARES), 30, _ensembles(SIZES, SHARES), 30, sta
 
 
 class ClusterTable(PaperTable[ClusterGrid]):
-    """One measure of the clusterings: the tables have the same cells."""
+    """One measure of the clusterings; the tables share their cells."""
 
     scales = Scales(QUICK, STANDARD, FULL)
     family = "inner-clusters"
     measure: str
-    """Under which name the cells hold it."""
+    """Name of the measure in the cells."""
     measure_title: str
 
     def grid(self, scope: PaperScope) -> Iterator[ClusterParams]:
@@ -357,7 +358,7 @@ class ClusterTable(PaperTable[ClusterGrid]):
         return {**values, "stability": _agreement(starts[0], views, params.stability_starts)}
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        """Put the scores beside the paper's, and the share of settings that improved."""
+        """Compare the scores with the paper's, and count the settings that improve on K-means."""
         groups = grouped(results, "dataset", "method", "n_views", "view_size")
         rows, shares = [], []
         for name in scope.datasets:
@@ -395,7 +396,7 @@ class ClusterTable(PaperTable[ClusterGrid]):
     def _consensus_rows(
         self, name: str, group: str, groups: Groups, scope: PaperScope
     ) -> list[ResultRow]:
-        """Take the best method of a group at each setting."""
+        """Best method of a group at each setting."""
         chosen: list[Repeats] = []
         failures = 0
         for sizes, view_size in self.scale_of(scope).ensembles:
@@ -436,14 +437,14 @@ def _agreement(start: Start, views: Views, n_starts: int) -> float:
 
 @paper_table("inner-table2")
 class InnerTable2(ClusterTable):
-    """Clusterings by their normalised mutual information with the classes."""
+    """Normalised mutual information of clusterings with the classes."""
 
     measure, measure_title = "nmi", "normalised mutual information"
 
 
 @paper_table("inner-table3")
 class InnerTable3(ClusterTable):
-    """Clusterings by their purity in the classes."""
+    """Purity of clusterings in the classes."""
 
     measure, measure_title = "purity", "purity"
 
@@ -455,26 +456,33 @@ NOISE_COLUMNS = {
     "linkage": "linkage",
 }
 SCALINGS = {False: "raw", True: "standardised"}
-INNER_VIEWS, NOISE_MAX_ITER = (50, 0.5), 50
-CONSENSUS_SIZE, CONSENSUS_VIEW = 20, 0.5
+# Number of views, and fraction of the features, of the inner ensemble.
+INNER_VIEWS = (50, 0.5)
+# Most passes of the inner ensemble.
+NOISE_MAX_ITER = 50
+# Partitions of a cluster ensemble.
+CONSENSUS_SIZE = 20
+# Fraction of the features in each of its views.
+CONSENSUS_VIEW = 0.5
 
 
 class NoiseParams(StartParams, frozen=True, omit_defaults=True, kw_only=True):
-    """One method at one share of noise, on raw or scaled features."""
+    """One method at one noise level, on raw or standardised features."""
 
     method: str
     noise: float
     scaled: bool
 
 
+# Fractions of noisy values.
 LEVELS = (0.0, 0.2, 0.4, 0.6)
 
 
 @paper_table("inner-noise")
 class InnerNoise(PaperTable[tuple[tuple[float, ...], int, int]]):
-    """Starts of five sets with and without noise; of the 15 sets of Table 2 at four levels.
+    """Five datasets at two noise levels, or the 15 datasets of Table 2 at four.
 
-    A scale has shares of noise, starts, and fewer starts of the slow graph-based methods.
+    A scale has noise levels, starts, and fewer starts of the slow graph-based methods.
     """
 
     scales = Scales(((0.0, 0.4), 4, 1), (LEVELS, 10, 2), (LEVELS, 30, 30))
@@ -509,10 +517,10 @@ class InnerNoise(PaperTable[tuple[tuple[float, ...], int, int]]):
         return {"nmi": [nmi_score(s.y, each) for s, each in zip(starts, labels, strict=True)]}
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        """Average over the starts; compare over the datasets; once for each scaling."""
+        """Average over starts, and compare over datasets, for each scaling."""
         groups = grouped(results, "scaled", "noise", "dataset", "method")
         tables = []
-        for scaled, words in SCALINGS.items():
+        for scaled, scaling in SCALINGS.items():
             rows: list[ResultRow] = []
             summary: list[str] = []
             for noise in self.scale_of(scope)[0]:
@@ -525,7 +533,7 @@ class InnerNoise(PaperTable[tuple[tuple[float, ...], int, int]]):
                 summary += _sentences(level, noise)
             tables.append(
                 ResultTable(
-                    f"{self.name}-{words}", f"{self.printed.title}, {words} features",
+                    f"{self.name}-{scaling}", f"{self.printed.title}, {scaling} features",
                     "normalised mutual information", rows, summary,
                     (*self.printed.notes, *scope.missing_notes), greater_is_better=True,
                     ranked=False,
@@ -536,7 +544,7 @@ class InnerNoise(PaperTable[tuple[tuple[float, ...], int, int]]):
     def _entry(
         self, name: str, noise: float, method: str, found: Sequence[CellResult]
     ) -> ResultRow:
-        """Of a group of cluster ensembles, the best."""
+        """Score of a method, or of the best of a group of cluster ensembles."""
         names = CONSENSUS_NAMES.get(method, ())
         keys = [consensus_key("nmi", each, CONSENSUS_SIZE) for each in names] or ["nmi"]
         known = [values for values in (by_repeat(found, key) for key in keys) if values]

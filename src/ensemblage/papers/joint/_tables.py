@@ -34,10 +34,11 @@ from ensemblage.subspace import JointSubspaceClassifier, JointSubspaceSelector
 
 Array = NDArray[Any]
 Rows: TypeAlias = tuple[Array, Array]
-"""Features and class numbers."""
+"""Features and encoded class labels."""
 
+# Members of the paper's ensembles.
 LITERAL_MEMBERS = 20
-# The paper's p_lambda: none, so that all features are used, and its own.
+# The paper's p_lambda, and 0, which uses all features.
 FLIPS = {"features fixed": 0.0, "features chosen": 0.01}
 
 BASE, LOGISTIC, UNTRAINED = "base", "tuned logistic regression", "untrained members, oracle"
@@ -46,9 +47,9 @@ GAINS = (*(f"oracle, {flips}" for flips in FLIPS), *EQUAL_WEIGHTS)
 
 
 def tuned_logistic() -> Pipeline:
-    """Logistic regression on standardised features, its ``C`` by cross-validation."""
+    """Logistic regression on standardised features, with ``C`` chosen by cross-validation."""
     model = LogisticRegressionCV(Cs=np.logspace(-3, 3, 7), max_iter=5000, scoring="accuracy")
-    if "use_legacy_attributes" in model.get_params():  # scikit-learn's next defaults
+    if "use_legacy_attributes" in model.get_params():  # the future defaults of scikit-learn
         model.set_params(l1_ratios=(0.0,), use_legacy_attributes=False)
     return make_pipeline(StandardScaler(), model)
 
@@ -59,8 +60,8 @@ def literal_scores(
     r"""Accuracies of the paper's ensembles and of two controls, in per cent.
 
     The base is the first member on all features; the oracle is over all members; the number of
-    members is chosen on ``development``. ``settings`` are the step :math:`\eta` and the threshold,
-    which the paper does not tell.
+    members is chosen on ``development``. ``settings`` are the step size :math:`\eta` and the
+    threshold, which the paper does not report.
     """
     (X_development, y_development), (X_test, y_test) = development, test
     step, threshold = settings
@@ -70,10 +71,10 @@ def literal_scores(
             LITERAL_MEMBERS, solver="paper", flip_probability=flip_probability,
             learning_rate=step, tol=threshold, random_state=seed,
         ).fit(*train)  # fmt: skip
-        held_out = ensemble.member_outputs(X_development)
-        path = [_equal_weights(held_out[: k + 1], y_development) for k in range(LITERAL_MEMBERS)]
+        predicted = ensemble.member_outputs(X_development)
+        path = [_equal_weights(predicted[: k + 1], y_development) for k in range(LITERAL_MEMBERS)]
         outputs = ensemble.member_outputs(X_test)
-        # the control does not depend on the ensemble: once is enough
+        # the control does not depend on the ensemble and is computed once
         n_draws = 1 if UNTRAINED in scores else 20
         bound = oracle_score(outputs, y_test, X_test, n_draws=n_draws, random_state=seed)
         scores.setdefault(BASE, _equal_weights(outputs[:1], y_test))
@@ -90,7 +91,7 @@ def _equal_weights(outputs: Array, labels: Array) -> float:
 
 
 class LiteralTable(PaperTable[ScaleT]):
-    """Two tables: what the ensembles add to the base, and what the base reaches."""
+    """Two tables: gains of the ensembles over the base, and accuracy of the base."""
 
     accuracy_title: str
     ranked = True
@@ -99,7 +100,7 @@ class LiteralTable(PaperTable[ScaleT]):
     def gain_tables(
         self, found: Mapping[str, Sequence[CellResult]], scope: PaperScope
     ) -> list[ResultTable]:
-        """Lay out the splits of each row; gains first."""
+        """Summarise the splits of each row; gains first."""
         gains = [row for name, cells in found.items() for row in self._gains(name, cells)]
         accuracies = [
             self.entry(name, column, by_repeat(cells, column), failed(cells))
@@ -121,7 +122,7 @@ class LiteralTable(PaperTable[ScaleT]):
         ]  # fmt: skip
 
     def _gains(self, row: str, found: Sequence[CellResult]) -> list[ResultRow]:
-        """In per cent of the base of the same split."""
+        """Gains in per cent of the base's accuracy in the same split."""
         base = by_repeat(found, BASE)
         rows = []
         for column in (*GAINS, UNTRAINED, LOGISTIC):
@@ -139,7 +140,7 @@ def _gain_sentences(gains: Sequence[ResultRow]) -> list[str]:
         known = []
         for column, found in parts:
             if found.ours is not None:
-                error = found.standard_error  # of one value there is none
+                error = found.standard_error  # None with a single repeat
                 known.append(
                     f"{column} {found.ours:+.2f}" + ("" if error is None else f" ± {error:.2f}")
                 )
@@ -155,7 +156,7 @@ FIGURE1_SETTINGS = (0.1, 1e-4)
 
 
 class CircleParams(msgspec.Struct, frozen=True):
-    """One training set."""
+    """One training dataset."""
 
     rows_per_class: int
     repeat: int
@@ -170,9 +171,9 @@ def _test_rows() -> Rows:
 
 @paper_table("joint-figure1")
 class JointFigure1(LiteralTable[tuple[tuple[int, ...], int]]):
-    """Ten datasets of two sizes; 25 of six; or, as in the paper, 100 of each.
+    """Ten datasets of two sizes; 25 of six; or, as in the paper, 100 of each size.
 
-    A scale has the rows per class of the training sets, and how many sets of each size.
+    A scale has the rows per class of the training datasets, and the number of datasets per size.
     """
 
     scales = Scales(((20, 100), 10), (SIZES, 25), (SIZES, 100))
@@ -208,7 +209,7 @@ class JointFigure1(LiteralTable[tuple[tuple[int, ...], int]]):
 
 N_DUMMIES = 6
 N_MEMBERS = 10
-# Seeds on which nothing was tuned.
+# Offset of the seeds, so that they were not used for tuning.
 FRESH_SEEDS = 1000
 VARIANTS: dict[str, dict[str, Any]] = {
     "selector": {},
@@ -236,7 +237,7 @@ class SearchParams(msgspec.Struct, frozen=True):
 
 
 def true_pair(X: NDArray[Any], y: NDArray[Any], seed: int, **parameters: Any) -> dict[str, float]:
-    """Tell whether the first two columns are found after the columns were mixed: 100 or 0.
+    """Whether the first two columns are found after permuting the columns: 100 or 0.
 
     The parameters are those of :class:`JointSubspaceSelector`.
     """
@@ -255,7 +256,7 @@ def true_pair(X: NDArray[Any], y: NDArray[Any], seed: int, **parameters: Any) ->
 
 @paper_table("joint-figure2")
 class JointFigure2(PaperTable[int]):
-    """How often the figure's picture comes out: 20, 100 or 100 datasets per size and variant."""
+    """How often the figure is reproduced: 20, 100 or 100 datasets per size and variant."""
 
     scales = Scales(20, 100, 100)
 
@@ -274,7 +275,7 @@ class JointFigure2(PaperTable[int]):
     @staticmethod
     @paper_cell(SearchParams)
     def compute(params: SearchParams, data_dir: str | None) -> dict[str, float]:  # noqa: ARG004
-        """Look for the pair in one dataset: 100 if found, else 0."""
+        """Search for the true pair in one dataset: 100 if found, else 0."""
         seed = FRESH_SEEDS + repeat_seed(params.seed, params.repeat)
         X, y = make_quarter_circle(params.rows_per_class, n_dummies=N_DUMMIES, random_state=seed)
         return true_pair(X, y, seed, **VARIANTS[params.variant])
@@ -291,7 +292,7 @@ class JointFigure2(PaperTable[int]):
             both = by_repeat(found, "both")
             if both:
                 share = f"{mean_of(both):.0f} % of {len(both)} datasets"
-                summary.append(f"{row}: the figure comes out in {share}.")
+                summary.append(f"{row}: the figure is reproduced in {share}.")
         return [
             ResultTable(
                 self.name, self.printed.title, "share of datasets (%)", rows, summary,
@@ -301,7 +302,7 @@ class JointFigure2(PaperTable[int]):
 
 
 STAND_IN = "iemocap-stand-in"
-# With a threshold of 1e-4 on abalone the oracle gains less, and the base stays.
+# Step size and threshold. With 1e-4 on abalone the oracle gains less, and the base is the same.
 TABLE2_SETTINGS: dict[str, tuple[float | str, float]] = {
     "abalone": (0.1, 5e-3),
     "segment": (1.0, 1e-4),
@@ -317,8 +318,8 @@ class RealParams(msgspec.Struct, frozen=True):
     seed: int
 
 
-def plain_numbers(dataset: Dataset) -> Rows:
-    """Features as numbers, one column each: words become the numbers of their categories."""
+def ordinal_features(dataset: Dataset) -> Rows:
+    """Numeric features, one per column: categorical columns are ordinal-encoded."""
     X = np.array(dataset.X, dtype=object)
     for d, kind in enumerate(dataset.kinds):
         if kind == "categorical":
@@ -330,9 +331,9 @@ def plain_numbers(dataset: Dataset) -> Rows:
 
 @lru_cache(maxsize=1)
 def stand_in(random_state: int = 0) -> Rows:
-    """Generate rows of the shape of IEMOCAP, which is licensed and cannot be had here.
+    """Generate data of the shape of IEMOCAP, which is licensed and not available.
 
-    40 of the 200 features are informative; a fifth of the labels is drawn anew.
+    40 of the 200 features are informative; a fifth of the labels is random.
     """
     X, y = make_classification(
         5498, 200, n_informative=40, n_redundant=60, n_classes=4, n_clusters_per_class=3,
@@ -341,8 +342,8 @@ def stand_in(random_state: int = 0) -> Rows:
     return X, y
 
 
-def split_in_parts(rows: Rows, seed: int) -> list[Rows]:
-    """Split at random: 80 % to learn from, 10 % to choose by, 10 % to test."""
+def random_split(rows: Rows, seed: int) -> list[Rows]:
+    """Random split: 80 % training, 10 % development, 10 % test."""
     X, y = rows
     n_rows = len(y)
     order = np.random.default_rng(seed).permutation(n_rows)
@@ -367,9 +368,9 @@ class JointTable2(LiteralTable[int]):
     @paper_cell(RealParams)
     def compute(params: RealParams, data_dir: str | None) -> dict[str, float]:
         name = params.dataset
-        rows = stand_in() if name == STAND_IN else plain_numbers(paper_dataset(name, data_dir))
+        rows = stand_in() if name == STAND_IN else ordinal_features(paper_dataset(name, data_dir))
         seed = repeat_seed(params.seed, params.repeat)
-        train, development, test = split_in_parts(rows, seed)
+        train, development, test = random_split(rows, seed)
         return literal_scores(train, development, test, TABLE2_SETTINGS[name], seed)
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:

@@ -23,7 +23,7 @@
     button.hidden = false;
   }
 
-  const words = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+  const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
   function key(row, column, numeric) {
     const cell = row.cells[column];
@@ -31,31 +31,31 @@
     return cell.dataset.v === undefined ? null : Number(cell.dataset.v);
   }
 
-  function sort(table, column, head, said) {
+  function sort(table, column, head, status) {
     const numeric = head.classList.contains("n");
     const up = head.getAttribute("aria-sort") !== "ascending";
     const body = table.tBodies[0];
     const rows = Array.from(body.rows, (row) => [key(row, column, numeric), row]);
     rows.sort(([a], [b]) => {
-      // what has no number stands last, whichever way
+      // rows without a value come last in both orders
       if (a === null || b === null) return (a === null) - (b === null);
-      const order = numeric ? a - b : words.compare(a, b);
+      const order = numeric ? a - b : collator.compare(a, b);
       return up ? order : -order;
     });
     body.append(...rows.map(([, row]) => row));
     for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", up ? "ascending" : "descending");
-    said.textContent = `Sorted by ${head.textContent.trim()}, ${up ? "ascending" : "descending"}.`;
+    status.textContent = `Sorted by ${head.textContent.trim()}, ${up ? "ascending" : "descending"}.`;
   }
 
-  function sortable(table, said) {
+  function sortable(table, status) {
     if (table.tBodies[0].rows.length < 2) return;
     Array.from(table.tHead.rows[0].cells).forEach((head, column) => {
       const button = document.createElement("button");
       button.type = "button";
       button.append(...head.childNodes);
       head.append(button);
-      button.addEventListener("click", () => sort(table, column, head, said));
+      button.addEventListener("click", () => sort(table, column, head, status));
     });
   }
 
@@ -87,10 +87,10 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     themeButton(document.getElementById("theme"));
-    const said = document.getElementById("said");
+    const status = document.getElementById("status");
     for (const table of document.querySelectorAll("table:not(.plain)")) {
       labelled(table);
-      sortable(table, said);
+      sortable(table, status);
     }
     stops();
     addEventListener("resize", stops);
