@@ -118,7 +118,7 @@ def test_a_large_file_is_clustered_in_blocks(run, large_file, tmp_path):
         ((), "set --clusters K"),
         (("-k", 3, "--report", "page.html"), "omit --report"),
         (("-k", 3, "--drop", "height"), "no column 'height'"),
-        (("-k", 3, "--scheduler", "tcp//x"), "is no address"),
+        (("-k", 3, "--scheduler", "tcp//x"), "is not an address"),
         (("-k", 3, "-m", "mcla", "--scheduler", "tcp://x:1"), "needs all rows in memory"),
     ],
 )

@@ -15,7 +15,7 @@ import pytest
 from cli.conftest import COMMAND
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-WORDS = {"city": 30, "street": 200, "job": 5, "smoker": 2, "grade": 8, "level": 3, "plan": 12}
+CATEGORIES = {"city": 30, "street": 200, "job": 5, "smoker": 2, "grade": 8, "level": 3, "plan": 12}
 
 
 def test_compare_shows_a_table_and_writes_it(run, table_file, tmp_path):
@@ -29,20 +29,20 @@ def test_compare_shows_a_table_and_writes_it(run, table_file, tmp_path):
     assert "people.csv: 40 rows, 3 columns, 2 classes; 3 folds, seed 0" in result.stdout
     assert "  columns: " in result.stdout
     assert "logistic regression" in result.stdout
-    assert "Take " in result.stdout.splitlines()[-2]
+    assert "Recommended: " in result.stdout.splitlines()[-2]
     assert "Written to table.csv." in result.stderr
     rows = list(csv.DictReader((tmp_path / "table.csv").read_text().splitlines()))
     assert {row["method"] for row in rows} == set(names)
     assert all(0 <= float(row["accuracy"]) <= 1 for row in rows)
 
 
-def test_compare_quickly_takes_three_folds_and_says_what_was_left_out(run, tmp_path):
+def test_compare_quick_takes_three_folds_and_notes_the_subsample(run, tmp_path):
     rows = [f"{i % 13},{i % 7},{'ab'[i % 3 > 0]}" for i in range(3200)]
     (tmp_path / "many.csv").write_text("\n".join(["x,z,y", *rows]), encoding="utf-8")
     result = run("compare", "many.csv", "-t", "y", "--quick", "-m", "strata-paper", "-j", 1)
     assert result.exit_code == 0
     assert "3 folds" in result.stdout
-    assert "learned from 1000 of 2134 training rows" in " ".join(result.stderr.split())
+    assert "fitted on 1000 of 2134 training rows" in " ".join(result.stderr.split())
 
 
 def test_compare_without_data_uses_a_bundled_dataset(run):
@@ -54,7 +54,7 @@ def test_compare_without_data_uses_a_bundled_dataset(run):
 def test_compare_marks_our_methods(run):
     result = run("compare", "iris", "-m", "strata", "-m", "majority", "--folds", 2, "-j", 1)
     assert "strata ensemble *" in result.stdout
-    assert "* a method of this library" in result.stdout
+    assert "* method of this library." in result.stdout
 
 
 def test_compare_json_is_all_of_standard_output(run, table_file):
@@ -78,7 +78,7 @@ def test_compare_uses_a_folder(run, table_file):
     assert result.exit_code == 0
 
 
-def test_compare_says_what_is_odd_about_the_rows(run, tmp_path):
+def test_compare_notes_missing_targets_and_small_classes(run, tmp_path):
     rows = [f"{i},{i % 5},{'ab'[i % 2]}" for i in range(30)] + ["31,1,c", "32,2,"]
     (tmp_path / "odd.csv").write_text("\n".join(["row,x,y", *rows]), encoding="utf-8")
     result = run("compare", "odd.csv", "-t", "y", "-m", "majority", "-j", 1)
@@ -89,14 +89,14 @@ def test_compare_says_what_is_odd_about_the_rows(run, tmp_path):
     assert "31 rows, 1 column, 3 classes" in clean.stdout
 
 
-def test_what_is_kept_is_not_computed_again(run, tmp_path):
+def test_stored_scores_are_not_computed_again(run, tmp_path):
     asked = ["compare", "iris", "-m", "majority", "-m", "logistic", "--folds", 2, "-j", 1, "--json"]
     first = run(*asked, "--results", "r.sqlite")
     assert first.exit_code == 0, first.output
     again = run(*asked, "--results", "r.sqlite")
-    assert "4 of 4 cells found in r.sqlite." in again.stderr
+    assert "Resuming: 4 of 4 cells stored in r.sqlite." in again.stderr
     assert again.stdout == first.stdout
-    # nothing is kept unless a file is named
+    # nothing is stored unless a file is named
     (tmp_path / "r.sqlite").unlink()
     in_memory = json.loads(run(*asked).stdout)
     assert list(tmp_path.iterdir()) == []
@@ -105,22 +105,22 @@ def test_what_is_kept_is_not_computed_again(run, tmp_path):
     assert scores[0] == scores[1]
 
 
-def test_a_budget_that_is_too_small_says_what_to_do(run):
+def test_a_budget_that_is_too_small(run):
     asked = ["compare", "iris", "-m", "majority", "-j", 1, "--budget", "0.000001s"]
     alone = run(*asked)
     assert alone.exit_code == 1
-    assert "the budget ended before every method had a fold: give more." in alone.stderr
+    assert "the budget ended before every method had a fold: increase --budget." in alone.stderr
     kept = run(*asked, "--results", "r.sqlite")
-    assert "give more, or run the same command again to go on." in kept.stderr
+    assert "increase --budget, or run the same command again to resume." in kept.stderr
 
 
 def test_a_parameter_of_the_library_is_named_as_an_option(run, table_file):
     asked = ["compare", table_file, "-t", "class", "-m", "majority", "-j", 1]
     new = run(*asked, "--new-sources")
     assert new.exit_code == 1
-    assert "name their column by --source." in new.stderr
+    assert "--new-sources needs the source of each row: name its column by --source." in new.stderr
     noted = run(*asked, "--source", "age", "--folds", 2)
-    assert "Leave --source out" in " ".join(noted.stderr.split())
+    assert "Without --source, the source is a feature" in " ".join(noted.stderr.split())
 
 
 @posix
@@ -140,7 +140,7 @@ def test_interrupt_exits_with_130_and_writes_nothing(tmp_path, jobs):
     finally:
         process.kill()
     assert process.returncode == 130
-    assert "Stopped; nothing was written." in errors
+    assert "Interrupted; nothing was written." in errors
     assert "Traceback" not in errors
     assert output == ""
     assert list(tmp_path.iterdir()) == []
@@ -155,17 +155,17 @@ def test_a_screen_gets_a_bar_with_the_time_left(on_screen):
 
 
 def write_table(path, n_rows=10_000):
-    """Write 13 columns of numbers and 7 of words; one cell in twenty is missing."""
+    """Write 13 numeric and 7 categorical columns; one value in twenty is missing."""
     rng = np.random.default_rng(0)
-    numbers = rng.normal(size=(n_rows, 13)).round(3)
-    words = {name: rng.integers(0, kinds, n_rows) for name, kinds in WORDS.items()}
-    score = numbers[:, 0] + 0.8 * numbers[:, 1] * numbers[:, 2] + 0.7 * (words["job"] == 1)
+    numeric = rng.normal(size=(n_rows, 13)).round(3)
+    categorical = {name: rng.integers(0, kinds, n_rows) for name, kinds in CATEGORIES.items()}
+    score = numeric[:, 0] + 0.8 * numeric[:, 1] * numeric[:, 2] + 0.7 * (categorical["job"] == 1)
     label = np.where(score + rng.logistic(size=n_rows) > 0.2, "stay", "leave")
-    cells = [column.astype(str) for column in numbers.T]
-    cells += [np.char.add(name, codes.astype(str)) for name, codes in words.items()]
+    cells = [column.astype(str) for column in numeric.T]
+    cells += [np.char.add(name, codes.astype(str)) for name, codes in categorical.items()]
     table = np.column_stack(cells)
     table[rng.random(table.shape) < 0.05] = ""
-    lines = [",".join([*(f"n{j}" for j in range(13)), *WORDS, "outcome"])]
+    lines = [",".join([*(f"n{j}" for j in range(13)), *CATEGORIES, "outcome"])]
     lines += [",".join([*row, truth]) for row, truth in zip(table, label, strict=True)]
     path.write_text("\n".join(lines), encoding="utf-8")
 
@@ -183,11 +183,11 @@ def test_ten_thousand_rows_take_three_minutes_at_most(tmp_path):
     assert time.monotonic() - start <= 180
     assert "Comparing 9 methods: " in result.stderr
     facts = json.loads(result.stdout)
-    assert facts["verdict"].startswith("Take ")
+    assert facts["verdict"].startswith("Recommended: ")
     assert not any(each["failed_folds"] for each in facts["summary"])
 
 
-def test_a_quick_look_at_a_large_file_is_at_some_of_its_rows(run, tmp_path, monkeypatch):
+def test_quick_samples_the_rows_of_a_large_file(run, tmp_path, monkeypatch):
     pa, parquet = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
     rows = {"n": [float(i) for i in range(200)], "kind": ["ab"[i % 2] for i in range(200)]}
     parquet.write_table(pa.table(rows), tmp_path / "rows.parquet")
@@ -196,6 +196,6 @@ def test_a_quick_look_at_a_large_file_is_at_some_of_its_rows(run, tmp_path, monk
     asked = ("compare", tmp_path / "rows.parquet", "-t", "kind", "-m", "majority", "-j", 1)
     quick = run(*asked, "--quick", "--seed", 3)
     assert quick.exit_code == 0, quick.output
-    said = "A random sample of 60 of 200 rows is used (seed 3)."
-    assert said in " ".join(quick.stderr.split())
+    note = "A random sample of 60 of 200 rows is used (seed 3)."
+    assert note in " ".join(quick.stderr.split())
     assert "random sample" not in run(*asked, "--folds", 2).stderr

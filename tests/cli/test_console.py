@@ -9,7 +9,7 @@ from ensemblage.cli import _console as _progress
 from ensemblage.cli._console import (
     _interrupts_remembered,
     as_command,
-    in_words,
+    format_duration,
     late_bar,
     progress_bar,
 )
@@ -19,7 +19,7 @@ def test_parameters_are_named_as_options():
     assert as_command("Give `n_clusters`, or `quick`.") == "Give --clusters, or --quick."
 
 
-def test_work_begins_with_the_collector_on():
+def test_begin_work_enables_garbage_collection():
     script = (
         "import gc; from ensemblage.cli._console import begin_work\n"
         "begin_work(); print(gc.isenabled(), gc.get_freeze_count())\n"
@@ -72,7 +72,7 @@ def test_explain_writes_a_page_by_either_option(run, network, tmp_path, option):
     assert "pay given class" in page
 
 
-def test_explain_draws_a_picture_and_a_page(run, network, tmp_path):
+def test_explain_writes_a_figure_and_a_report(run, network, tmp_path):
     done = run("explain", network, "-o", "net.svg", "--report", "page.HTML")
     assert done.exit_code == 0
     assert (tmp_path / "net.svg").is_file()
@@ -86,19 +86,19 @@ def test_two_names_for_one_page_are_refused(run, network):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (["--report", "page.txt"], 2, "page.txt must end in .html"),
         (["--report", "none/page.html"], 1, "there is no folder none"),
     ],
 )
 @pytest.mark.parametrize("command", [["compare"], ["cluster"], ["explain", "none.skops"]])
-def test_a_page_that_cannot_be_is_refused_first(run, table_file, command, arguments, code, said):
+def test_a_page_that_cannot_be_is_refused_first(run, table_file, command, arguments, code, message):
     # a model that is not there would be refused too, but later
     data = ["people.csv"] if command[0] == "cluster" else []
     done = run(*command, *data, *arguments)
     assert done.exit_code == code
-    assert said in " ".join(done.stderr.replace("│", "").split())
+    assert message in " ".join(done.stderr.replace("│", "").split())
 
 
 @pytest.mark.parametrize("missing", ["jinja2", "matplotlib"])
@@ -131,7 +131,7 @@ def test_an_interrupt_that_comes_while_something_is_freed_is_not_shown(monkeypat
     assert seen == [ValueError, KeyboardInterrupt]
 
 
-def test_a_pipe_hears_of_progress_during_a_long_step(capsys, monkeypatch):
+def test_lines_of_progress_during_a_long_step(capsys, monkeypatch):
     monkeypatch.setattr(_progress, "LINE_SECONDS", 0.05)
     with progress_bar("Fitting") as advance:
         advance(1, 4)
@@ -141,14 +141,14 @@ def test_a_pipe_hears_of_progress_during_a_long_step(capsys, monkeypatch):
     assert set(lines) == {"Fitting: 1 of 4"}
 
 
-def test_a_pipe_hears_of_work_that_has_not_begun_to_count(capsys, monkeypatch):
+def test_a_line_before_the_first_step(capsys, monkeypatch):
     monkeypatch.setattr(_progress, "LINE_SECONDS", 0.05)
     with progress_bar("Fitting"):
         time.sleep(0.2)
-    assert "Fitting: at work" in capsys.readouterr().err
+    assert "Fitting: running" in capsys.readouterr().err
 
 
-def test_a_pipe_hears_of_the_time_left_by_expected_cost(capsys, monkeypatch):
+def test_the_time_left_is_estimated_by_expected_cost(capsys, monkeypatch):
     monkeypatch.setattr(_progress, "LINE_SECONDS", 0.05)
     with progress_bar("Fitting") as advance:
         for spent, done in ((0.0, 0), (1.0, 1), (2.0, 2)):
@@ -166,11 +166,13 @@ def test_a_short_step_is_silent(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_what_was_found_is_said_once(capsys, tmp_path):
+def test_stored_results_are_mentioned_once(capsys, tmp_path):
     with progress_bar("Running", results=tmp_path / "r.sqlite") as advance:
         advance(2, 4)
         advance(3, 4)
-    assert capsys.readouterr().err == f"2 of 4 cells found in {tmp_path / 'r.sqlite'}.\n"
+    assert capsys.readouterr().err == (
+        f"Resuming: 2 of 4 cells stored in {tmp_path / 'r.sqlite'}.\n"
+    )
 
 
 def test_the_bar_moves_during_a_long_fit(on_screen):
@@ -183,11 +185,16 @@ def test_the_bar_moves_during_a_long_fit(on_screen):
     assert len({frame for frame in shown.split("\r") if "Fitting" in frame}) >= 5
 
 
-def test_times_in_words():
-    assert [in_words(each) for each in (4, 89, 240, 7800)] == ["4 s", "89 s", "4 min", "2 h 10 min"]
+def test_durations():
+    assert [format_duration(each) for each in (4, 89, 240, 7800)] == [
+        "4 s",
+        "89 s",
+        "4 min",
+        "2 h 10 min",
+    ]
 
 
-def test_a_first_fit_says_that_it_compiles(monkeypatch, capsys, tmp_path):
+def test_compiling_is_shown(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(_progress, "LINE_SECONDS", 0.05)
     for compiles in (True, False):
@@ -196,12 +203,12 @@ def test_a_first_fit_says_that_it_compiles(monkeypatch, capsys, tmp_path):
             time.sleep(0.2)
             advance(3, 5)
             time.sleep(0.2)
-        said = capsys.readouterr().err
-        assert ("Fitting: 2 of 5, compiling, once per machine" in said) == compiles
-        assert "Fitting: 3 of 5, about 1 s left" in said
+        shown = capsys.readouterr().err
+        assert ("Fitting: 2 of 5, compiling kernels (once per machine)" in shown) == compiles
+        assert "Fitting: 3 of 5, about 1 s left" in shown
 
 
-def test_a_late_bar_is_silent_until_it_is_told_something(capsys, monkeypatch):
+def test_a_late_bar_is_silent_until_its_first_call(capsys, monkeypatch):
     monkeypatch.setattr(_progress, "LINE_SECONDS", 0.05)
     with late_bar("Predicting rows"):
         pass
@@ -211,6 +218,6 @@ def test_a_late_bar_is_silent_until_it_is_told_something(capsys, monkeypatch):
         time.sleep(0.2)
         advance(20, 1000)
         time.sleep(0.2)
-    said = capsys.readouterr().err
-    assert "Predicting rows: 10 of 1000" in said
-    assert "Predicting rows: 20 of 1000, about " in said
+    shown = capsys.readouterr().err
+    assert "Predicting rows: 10 of 1000" in shown
+    assert "Predicting rows: 20 of 1000, about " in shown

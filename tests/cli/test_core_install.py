@@ -1,4 +1,4 @@
-"""Without any extra: what needs one says so in one sentence, and everything else works."""
+"""Without extras: commands that need one name it in one sentence; the others work."""
 
 import json
 import subprocess
@@ -19,12 +19,12 @@ class Hidden:
 sys.meta_path.insert(0, Hidden())
 from typer.testing import CliRunner
 from ensemblage.cli import app
-told = {{}}
+results = {{}}
 for line in {commands}:
     result = CliRunner().invoke(app, line.split())
     text = " ".join((result.stderr or result.stdout).split())
-    told[line] = [result.exit_code, text, repr(result.exception)]
-print(json.dumps(told))
+    results[line] = [result.exit_code, text, repr(result.exception)]
+print(json.dumps(results))
 """
 FIT = "fit iris -m bayesnet -o m.skops -j 1 --folds 2"
 NEEDS = {
@@ -37,7 +37,7 @@ NEEDS = {
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("core")
     for name in ("rows.parquet", "rows.xlsx"):
         (folder / name).write_bytes(b"PK")
@@ -51,14 +51,14 @@ def told(tmp_path_factory):
 
 
 @pytest.mark.parametrize("command", [FIT, "explain m.skops", "doctor"])
-def test_what_needs_no_extra_works(told, command):
-    code, text, error = told[command]
+def test_what_needs_no_extra_works(results, command):
+    code, text, error = results[command]
     assert code == 0, (text, error)
 
 
 @pytest.mark.parametrize("command", NEEDS)
-def test_what_needs_an_extra_names_it(told, command):
-    code, text, error = told[command]
+def test_what_needs_an_extra_names_it(results, command):
+    code, text, error = results[command]
     assert (code, error) == (1, "SystemExit(1)"), text
     assert f'the extra `{NEEDS[command]}`: pip install "ensemblage[{NEEDS[command]}]".' in text
     assert text.startswith("Error: ")

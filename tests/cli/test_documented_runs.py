@@ -32,7 +32,7 @@ def run(line):
 
 
 def masked(text):
-    """Words without figures, lines and spaces: what a slower machine must print as well."""
+    """Text without digits, rules and spaces, which does not depend on the machine."""
     return re.sub(r"[\d.]+|\W+", " ", text).split()
 
 
@@ -45,8 +45,8 @@ def test_the_tutorial_by_its_text_alone(tmp_path, monkeypatch):
     steps = re.findall(r"(?ms)^    (ensemblage [^\n]*)\n\n```text\n(.*?)^```$", TUTORIAL)
     assert len(steps) == len(SHOWN.findall(TUTORIAL)) == 6
     for line, expected in steps:
-        said = set(masked(run(line)))
-        assert set(masked(expected)) <= said, line
+        printed = set(masked(run(line)))
+        assert set(masked(expected)) <= printed, line
 
 
 @pytest.fixture(scope="module")

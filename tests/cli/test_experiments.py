@@ -24,7 +24,7 @@ ROW_KEYS = {
 def test_run_shows_a_table_keeps_the_cells_and_exports(run, study, tmp_path):
     shown = run("run", "study.toml", "-j", 1, "--export", "cells.csv")
     assert shown.exit_code == 0, shown.output
-    assert shown.stdout.startswith("A study: accuracy; ± is a standard error")
+    assert shown.stdout.startswith("A study: accuracy ± standard error")
     assert "random forest (n_estimators=4)" in shown.stdout
     assert "over 2 datasets (p = " in shown.stdout
     assert "12 cells written to cells.csv." in shown.stderr
@@ -34,7 +34,7 @@ def test_run_shows_a_table_keeps_the_cells_and_exports(run, study, tmp_path):
     assert (tmp_path / "ensemblage-results.sqlite").is_file()
 
     again = run("run", "study.toml", "--json")
-    assert "12 of 12 cells found in ensemblage-results.sqlite." in again.stderr
+    assert "Resuming: 12 of 12 cells stored in ensemblage-results.sqlite." in again.stderr
     facts = json.loads(again.stdout)
     assert set(facts) == JSON_KEYS
     assert facts["cells"] == {"total": 12, "done": 12, "failed": 0}
@@ -48,16 +48,16 @@ def test_run_shows_a_table_keeps_the_cells_and_exports(run, study, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["none.toml"], 2, "There is no file none.toml."),
-        (["study.toml", "--budget", "soon"], 2, "'soon' is no time; write 90s, 10m, 2h"),
+        (["none.toml"], 2, "No such file: none.toml."),
+        (["study.toml", "--budget", "soon"], 2, "'soon' is not a duration such as 90s, 10m, 2h"),
         (["study.toml", "--export", "cells.xlsx"], 1, "must end in .csv or .parquet"),
         (["study.toml", "--export", "no/cells.csv"], 1, "there is no folder no"),
-        (["study.toml", "--results", "study.toml"], 1, "study.toml is not a file of results"),
-        (["study.toml", "--scheduler", "tcp//x:1"], 1, "'tcp//x:1' is no address such as tcp://"),
-        (["study.toml", "--jobs", "0"], 2, "0 processes can do nothing"),
+        (["study.toml", "--results", "study.toml"], 1, "study.toml is not a results file"),
+        (["study.toml", "--scheduler", "tcp//x:1"], 1, "'tcp//x:1' is not an address such as"),
+        (["study.toml", "--jobs", "0"], 2, "0 is not a number of processes"),
     ],
 )
-def test_mistakes_end_with_a_sentence(run, study, arguments, code, message):
+def test_errors_end_in_one_sentence(run, study, arguments, code, message):
     before = study.read_text()
     result = run("run", *arguments)
     assert result.exit_code == code
@@ -73,7 +73,7 @@ def test_a_bad_declaration_is_wrong_usage(run, study, tmp_path):
     assert not (tmp_path / "ensemblage-results.sqlite").exists()
 
 
-def test_reproduce_asks_for_what_the_options_say(run, papers):
+def test_options_of_reproduce(run, papers):
     usual = {"scale": "standard", "seed": 0, "data_dir": None, "datasets": None}
     assert run("reproduce", "hiss-table2", "-j", 1).exit_code == 0
     run("reproduce", "joint-figure1", "--quick", "--seed", 5, "--data-dir", "data")
@@ -119,15 +119,15 @@ def test_every_paper_table_has_a_name(run):
     assert "hiss-table2" in result.stderr
 
 
-def test_if_every_cell_failed_so_did_the_run(run, papers):
+def test_a_run_fails_if_every_cell_failed(run, papers):
     papers.cells, papers.special = 1, {"x0": {"do": "fail"}}
     result = run("reproduce", "hiss-table2", "-j", 1)
     assert result.exit_code == 1
-    assert "all 1 cells failed; the first said: RuntimeError: x is 0" in result.stderr
+    assert "all 1 cells failed; first error: RuntimeError: x is 0" in result.stderr
     assert "--retry-failed" in result.stderr
 
 
-def test_a_budget_stops_and_says_how_to_go_on(run, papers):
+def test_a_run_stops_at_the_end_of_the_budget(run, papers):
     papers.cells = 40
     papers.special = {f"x{x}": {"sleep": 0.3} for x in range(40)}
     shown = run("reproduce", "inner-table1", "-j", 1, "--budget", "3s", "--json")
@@ -136,7 +136,9 @@ def test_a_budget_stops_and_says_how_to_go_on(run, papers):
     assert facts["finished"] is False
     done = facts["cells"]["done"]
     assert 0 < done < 40
-    assert f"Stopped by the budget after {done} of 40 cells; run the same command" in shown.stderr
+    assert (
+        f"Stopped at the end of the budget after {done} of 40 cells; run the same" in shown.stderr
+    )
 
 
 def test_a_screen_gets_a_bar_with_the_time_left(on_screen, study):
@@ -158,4 +160,4 @@ def test_numbers_of_a_table_have_the_same_decimals_and_tables_are_apart(run, pap
     shown = run("reproduce", "hiss-table2", "-j", 1).stdout
     assert "88.25  87.92 ± 1.59       -0.33       4" in shown
     assert "-          9.25           -       1" in shown
-    assert "\n\nTable b: accuracy (%); ± is a standard error\n" in shown
+    assert "\n\nTable b: accuracy (%) ± standard error\n" in shown

@@ -17,7 +17,7 @@ from ensemblage.strata import HISS, StrataEnsembleClassifier
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Three sources in a file with numbers, words and holes, and a model of it."""
+    """A file of three sources with mixed columns and missing values, and a model."""
     folder = tmp_path_factory.mktemp("explain")
     X, y, sources = make_multi_source(3, 150, 3, random_state=0, return_sources=True)
     lines = ["a,b,c,kind,class"]
@@ -85,7 +85,7 @@ def test_any_model_and_its_rows(explain):
 def test_the_map_is_written(explain, folder):
     done = explain("strata.skops", "rows.csv", "-o", "map.png")
     assert done.exit_code == 0
-    assert "Drawn in map.png." in done.stderr
+    assert "Figure written to map.png." in done.stderr
     assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
     assert "share of the given rows" in done.stdout
 
@@ -99,7 +99,7 @@ def test_rows_without_their_classes_from_standard_input(explain, folder):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (["forest.skops"], 1, "permutation importance: give rows with their target"),
         (
@@ -117,10 +117,10 @@ def test_rows_without_their_classes_from_standard_input(explain, folder):
         (["none.skops"], 1, "There is no model file none.skops."),
     ],
 )
-def test_wrong_use_is_one_sentence(explain, arguments, code, said):
+def test_wrong_use_is_one_sentence(explain, arguments, code, message):
     done = explain(*arguments)
     assert done.exit_code == code
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_without_matplotlib_the_extra_is_named(folder):

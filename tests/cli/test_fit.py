@@ -10,11 +10,11 @@ from ensemblage.datasets import make_multi_source
 from ensemblage.studies import METHODS, Method
 
 
-def test_without_a_method_it_is_the_pool_scored_by_its_own_folds(run, table_file):
+def test_the_default_is_the_pool_scored_out_of_fold(run, table_file):
     result = run("fit", table_file, "-t", "class", "-o", "p.skops", "-j", 1, "--folds", 2)
     assert result.exit_code == 0
     assert "pool: accuracy" in result.stdout
-    assert "over 2 folds (the most frequent class alone: 0.6500)" in result.stdout
+    assert "(2-fold CV; majority class 0.6500)" in result.stdout
     assert "weights: " in result.stdout
     assert "it is slightly optimistic." in result.stderr
     again = run("predict", "p.skops", table_file)
@@ -22,14 +22,14 @@ def test_without_a_method_it_is_the_pool_scored_by_its_own_folds(run, table_file
     assert again.stdout.startswith("prediction,probability_no,probability_yes")
 
 
-def test_fit_says_training_summary(run, table_file):
+def test_fit_prints_a_summary(run, table_file):
     result = run(
         "fit", table_file, "-t", "class", "-m", "strata", "-o", "s.skops", "-j", 1, "--folds", 2
     )
     assert result.exit_code == 0
     assert "strata ensemble: accuracy" in result.stdout
-    assert "over 2 folds (the most frequent class alone: 0.6500)" in result.stdout
-    assert "strata of" in result.stdout
+    assert "(2-fold CV; majority class 0.6500)" in result.stdout
+    assert "strata with" in result.stdout
     assert "one scaled logistic regression per stratum, fused by affinity gate" in result.stdout
     assert "Saved to s.skops." in result.stderr
 
@@ -43,7 +43,7 @@ def test_fit_json(run, table_file, tmp_path):
     assert (tmp_path / "m.skops").exists()
 
 
-def test_a_score_on_one_fold_only_has_no_spread(run, monkeypatch):
+def test_a_score_on_one_fold_only_has_no_standard_error(run, monkeypatch):
     fits = iter([True, False, True])
 
     def moody(seed, n_jobs):
@@ -54,7 +54,7 @@ def test_a_score_on_one_fold_only_has_no_spread(run, monkeypatch):
     monkeypatch.setitem(METHODS, "moody", Method("moody", "moody", "", moody))
     result = run("fit", "iris", "-m", "moody", "-o", "m.skops", "--folds", 2, "-j", 1)
     assert result.exit_code == 0, result.output
-    assert "moody: accuracy 0.3333 over 2 folds (the most" in result.stdout
+    assert "moody: accuracy 0.3333 (2-fold CV; majority" in result.stdout
     assert "Saved to m.skops." in result.stderr
 
 
@@ -63,7 +63,7 @@ def test_a_column_called_like_markup_is_text(run, tmp_path):
     (tmp_path / "m.csv").write_text("\n".join(["[bold]a,[/]", *rows]), encoding="utf-8")
     result = run("fit", "m.csv", "-t", "[/]", "-m", "majority", "-o", "m.skops", "-j", 1)
     assert result.exit_code == 0
-    assert "2 classes of '[/]'" in result.stdout
+    assert "target '[/]' (2 classes)" in result.stdout
 
 
 def test_a_full_disk_leaves_no_file(tmp_path, run_apart):
@@ -85,7 +85,7 @@ def test_a_full_disk_leaves_no_file(tmp_path, run_apart):
 
 @pytest.fixture
 def large_file(tmp_path, monkeypatch):
-    """A file that counts as large: numbers, words, and two classes."""
+    """A file that counts as large: numeric and categorical columns, and two classes."""
     pa, parquet = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
     X, y = make_multi_source(3, n_samples=900, random_state=0)
     columns = {f"x{j}": column for j, column in enumerate(X.T)}
@@ -99,15 +99,15 @@ def test_a_large_file_is_fitted_in_blocks_and_the_model_works(run, large_file):
     how = ("-t", "class", "-m", "strata", "--drop", "job", "-j", 1)
     result = run("fit", large_file, *how, "-o", "m.skops")
     assert result.exit_code == 0, result.output
-    assert "large.parquet: 720 rows, 10 columns, 2 classes of 'class'" in result.stdout
-    assert "on 180 rows held out (the most frequent class alone:" in result.stdout
-    assert "Columns of one value, left out: 'always'." in result.stderr
+    assert "large.parquet: 720 rows, 10 columns, target 'class' (2 classes)" in result.stdout
+    assert "(180 held-out rows; majority class " in result.stdout
+    assert "Constant columns, left out: 'always'." in result.stderr
     facts = json.loads(run("fit", large_file, *how, "-o", "again.skops", "--json").stdout)
     assert facts["n_rows"] == sum(facts["classes"].values()) == 720
     done = run("predict", "m.skops", large_file, "-o", "out.csv")
     assert "900 predictions written" in done.stderr
-    assert "Not looked at, as in training: 'job', 'always'." in done.stderr
-    assert "predictions agree with it" in done.stderr
+    assert "Columns ignored, as in training: 'job', 'always'." in done.stderr
+    assert "The target 'class' was not used; accuracy " in done.stderr
     explained = run("explain", "m.skops", large_file, "--row", 3)
     assert explained.exit_code == 0, explained.output
     assert "Row 3: predicted" in explained.stdout
@@ -118,15 +118,21 @@ def test_a_large_file_is_fitted_in_blocks_and_the_model_works(run, large_file):
     ("arguments", "message"),
     [
         (("-t", "class", "-m", "strata"), "not numeric: 'job' (string). Drop them with --drop"),
-        (("-t", "class", "-m", "strata", "--source", "job"), "in blocks: leave --source out, or r"),
+        (
+            ("-t", "class", "-m", "strata", "--source", "job"),
+            "in blocks, which does not support --source: read",
+        ),
         (("-t", "klass", "-m", "strata"), "There is no target column 'klass'. Did you mean 'class"),
-        (("-m", "strata"), "Name the column to predict by --target. The columns are: x0"),
-        (("-t", "class", "-m", "strata", "--drop", "job", "--scheduler", "x"), "is no address"),
-        (("-t", "class", "-m", "forest"), "Take --method strata, which reads numbers in blocks, o"),
-        (("-t", "class"), "The method 'auto' reads the table into memory, where it takes about"),
+        (("-m", "strata"), "Set --target to the column to predict. The columns are: x0"),
+        (("-t", "class", "-m", "strata", "--drop", "job", "--scheduler", "x"), "is not an address"),
+        (
+            ("-t", "class", "-m", "forest"),
+            "Use --method strata, which reads numeric columns in blo",
+        ),
+        (("-t", "class"), "The method 'auto' reads the table into memory: about"),
     ],
 )
-def test_what_a_large_file_cannot_be_fitted_with_is_refused(
+def test_options_that_need_memory_are_refused_for_a_large_file(
     run, large_file, tmp_path, monkeypatch, arguments, message
 ):
     monkeypatch.setattr("ensemblage.studies._train.free_memory", lambda: 0)
@@ -141,7 +147,7 @@ def test_some_rows_of_a_large_file_are_fitted_in_memory(run, large_file):
     result = run("fit", large_file, "-t", "class", *how, "--rows", 200)
     assert result.exit_code == 0, result.output
     assert "large.parquet: 200 rows, 12 columns" in result.stdout
-    assert "over 2 folds" in result.stdout
+    assert "2-fold CV" in result.stdout
     assert "A random sample of 200 of 900 rows is used (seed 0)." in result.stderr
     assert run("predict", "m.skops", large_file).exit_code == 0
 

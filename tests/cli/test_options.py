@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from ensemblage.cli._cluster import CLUSTER_NAMES
 from ensemblage.cli._options import (
     METHOD_NAMES,
-    NUMBER_METHOD_NAMES,
+    REGRESSION_METHOD_NAMES,
     Budget,
     check_measure,
     complete_measure,
@@ -49,7 +49,7 @@ def test_a_wrong_file_name_needs_no_numpy():
 
 def test_names_written_out_are_those_of_the_registries():
     assert ", ".join(methods_for("classification")) == METHOD_NAMES
-    assert ", ".join(methods_for("regression")) == NUMBER_METHOD_NAMES
+    assert ", ".join(methods_for("regression")) == REGRESSION_METHOD_NAMES
     assert ", ".join(CLUSTER_METHODS) == CLUSTER_NAMES
 
 
@@ -64,7 +64,7 @@ def test_times_are_read(text, seconds):
 
 @pytest.mark.parametrize("text", ["", "m", "10x", "ten", "0s", "-5m", "10m!", "1e3", "m10"])
 def test_what_is_no_time_is_refused(text):
-    with pytest.raises(typer.BadParameter, match="is no time; write 90s, 10m, 2h or 1h30m"):
+    with pytest.raises(typer.BadParameter, match="is not a duration such as 90s, 10m, 2h or 1h30m"):
         parse_time(text)
 
 

@@ -45,7 +45,7 @@ def test_json(run, table):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--source", "place"], "There is no column 'place'"),
         (["--source", "outcome"], "cannot be both target and source"),
@@ -53,12 +53,12 @@ def test_json(run, table):
         (["--source", "site", "-m", "svm"], "gives no probabilities"),
     ],
 )
-def test_what_cannot_be_audited_is_one_sentence(run, table, options, said):
+def test_what_cannot_be_audited_is_one_sentence(run, table, options, message):
     import re
 
     result = run("audit", table, "--target", "outcome", "--jobs", 1, *options)
     assert result.exit_code == 1
-    assert re.search(said, " ".join(result.output.split()))
+    assert re.search(message, " ".join(result.output.split()))
 
 
 def test_datasets(run, table_file):
@@ -78,7 +78,7 @@ def test_it_shows_what_there_is(run):
     assert result.exit_code == 0
     assert "scikit-learn" in result.stdout
     assert 'pip install "ensemblage[report]"' in result.stdout
-    assert result.stdout.rstrip().endswith("All is well.")
+    assert result.stdout.rstrip().endswith("OK: all tests passed.")
 
 
 def test_it_fails_when_something_is_wrong(run, monkeypatch):
@@ -89,4 +89,4 @@ def test_it_fails_when_something_is_wrong(run, monkeypatch):
     result = run("doctor")
     assert result.exit_code == 1
     assert "add: ArithmeticError: 2 and 2 are 5" in result.stdout
-    assert result.stdout.rstrip().endswith("Something is wrong: see above.")
+    assert result.stdout.rstrip().endswith("Some tests failed: see above.")

@@ -24,7 +24,7 @@ def test_predict_matches_columns_by_name(run, people_model, table_file, tmp_path
     assert len(rows) == 40
     with_target = run("predict", people_model, table_file)
     assert with_target.stdout == (tmp_path / "out.csv").read_text(encoding="utf-8")
-    assert "Note: The column 'class' is not needed for predicting; " in with_target.stderr
+    assert "Note: The target 'class' was not used; accuracy " in with_target.stderr
 
 
 def test_predict_json_and_standard_input(run, people_model):
@@ -78,7 +78,7 @@ def test_predict_refuses_an_untrusted_type(run, people_model, table_file):
     assert "contains types that are not trusted: subprocess.run. " in result.stderr
 
 
-def test_predict_keeps_columns_and_tells_what_is_new(run, people_model, tmp_path):
+def test_predict_keeps_columns_and_notes_unseen_values(run, people_model, tmp_path):
     lines = ["id,age,job,pay", "007,25,cook,9.5", "008,26,pilot,9.5", "009,99,cook,9.5"]
     (tmp_path / "new.csv").write_text("\n".join(lines), encoding="utf-8")
     result = run("predict", people_model, "new.csv", "--keep", "id", "--keep", "age")
@@ -86,9 +86,9 @@ def test_predict_keeps_columns_and_tells_what_is_new(run, people_model, tmp_path
     header, *rows = result.stdout.splitlines()
     assert header == "id,age,prediction,probability_no,probability_yes"
     assert [row.split(",")[:2] for row in rows] == [["007", "25"], ["008", "26"], ["009", "99"]]
-    said = " ".join(result.stderr.split())
-    assert "Note: Unseen categories in column 'job': 'pilot' (1 row)." in said
-    assert "mostly in column 'age': 1 of 3 rows (indices from 0: 2)" in said
+    shown = " ".join(result.stderr.split())
+    assert "Note: Unseen categories in column 'job': 'pilot' (1 row)." in shown
+    assert "mostly in column 'age': 1 of 3 rows (indices from 0: 2)" in shown
     refused = run("predict", people_model, "new.csv")
     assert "the model was not fitted on: id" in " ".join(refused.stderr.split())
     facts = json.loads(run("predict", people_model, "new.csv", "--keep", "id", "--json").stdout)
@@ -96,7 +96,7 @@ def test_predict_keeps_columns_and_tells_what_is_new(run, people_model, tmp_path
     assert len(facts["notes"]) == 2
 
 
-def test_a_model_of_sources_is_told_them_again(run, tmp_path):
+def test_a_source_aware_model_uses_the_source_column(run, tmp_path):
     lines = [
         f"{'Bern' if i % 2 else 'Basel'},{i % 7},{'yes' if (i % 7 > 3) == i % 2 else 'no'}"
         for i in range(84)
@@ -108,10 +108,10 @@ def test_a_model_of_sources_is_told_them_again(run, tmp_path):
     )  # fmt: skip
     assert fitted.exit_code == 0
     again = run("predict", "m.skops", "sites.csv")
-    assert "84 of 84 predictions agree" in again.stderr
-    assert "Not looked at" not in again.stderr
+    assert "accuracy 1.0000 (84 of 84 rows)." in again.stderr
+    assert "Columns ignored" not in again.stderr
     new = run("predict", "m.skops", "-", stdin="site,dose\nThun,5\n")
-    assert "Sources that the model has not met, answered without: 'Thun' (1 row)." in new.stderr
+    assert "Unknown sources, predicted as new ones: 'Thun' (1 row)." in new.stderr
 
 
 def test_predict_writes_parquet_and_blocks_show_no_difference(

@@ -27,7 +27,7 @@ def test_a_model_predicts_the_file_that_it_was_trained_on(run, german):
     predicted = run("predict", "m.skops", german)
     assert predicted.exit_code == 0
     assert predicted.stdout.count("\n") == 41
-    assert "Not looked at, as in training: 'id', 'site'." in predicted.stderr
+    assert "Columns ignored, as in training: 'id', 'site'." in predicted.stderr
 
 
 def test_what_was_found_out_can_be_overruled(run, german):

@@ -1,4 +1,4 @@
-"""What ``--json`` prints is what docs/schemas says, and exit codes are what the guide says."""
+"""The output of ``--json`` is valid by docs/schemas, and exit codes are those of the guide."""
 
 import json
 import os

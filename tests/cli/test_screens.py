@@ -1,4 +1,4 @@
-"""Screens of 80, 100 and 140 columns: nothing cut, no word broken inside, no mark alone."""
+"""Terminals of 80, 100 and 140 columns: no text is truncated or broken within a word."""
 
 import numpy as np
 import pytest

@@ -21,7 +21,7 @@ def test_interrupted_run_resumes(study):
     assert process.returncode == 130
     assert output == ""
     stopped = re.fullmatch(
-        r"Stopped after (\d+) of 120 cells; run the same command again to go on\.",
+        r"Interrupted after (\d+) of 120 cells; run the same command again to resume\.",
         without_progress(errors),
     )
     assert stopped, errors
@@ -45,7 +45,7 @@ def test_interrupted_comparison_resumes(comparison):
     one.wait_for(6, process)
     output, errors = signal_group(process, signal.SIGINT)
     assert (process.returncode, output) == (130, "")
-    stopped = re.search(r"Stopped after (\d+) of 40 cells; run the same command again", errors)
+    stopped = re.search(r"Interrupted after (\d+) of 40 cells; run the same command again", errors)
     assert int(stopped[1]) == len(one.cells()) >= 4
     assert [path.name for path in one.folder.iterdir()] == ["ensemblage-results.sqlite"]
     code, output, errors = one.run()

@@ -36,7 +36,7 @@ FULL = {
     "inner-table2": 15 * (1 + 100 + 3 * 10),
     "inner-table3": 15 * (1 + 100 + 3 * 10),
     "inner-noise": 15 * 4 * 2 * (3 + 3),
-    # sets with numbers are not in the small folder
+    # regression datasets are not in the small folder
     "inner-tree": 10 * 25 * 13,
     "flagship": 5 * 25,
     # two models without each of 17 sources, then splits of four tables
@@ -191,7 +191,7 @@ def test_a_figure_is_found_by_row_and_column():
 
 
 def test_a_line_has_a_figure_for_each_column():
-    with pytest.raises(ValueError, match="iris has 1 figures for 2 columns"):
+    with pytest.raises(ValueError, match="iris has 1 values for 2 columns"):
         PrintedTable(title="T", columns=("a", "b"), rows={"iris": (1.0,)})
 
 
@@ -231,16 +231,16 @@ def offline(monkeypatch):
 
 
 @pytest.mark.usefixtures("offline")
-def test_a_dataset_that_is_not_at_hand_is_left_out_with_a_note():
+def test_an_unavailable_dataset_is_left_out_with_a_note():
     experiment = paper_experiment("inner-table2", scale="quick")  # scikit-learn brings these along
     assert {cell.params["dataset"] for cell in experiment.cells} == {"iris", "wine"}
     notes = experiment.summarise([])[0].notes
-    assert any(note.startswith("ecoli is left out") and "OpenML" in note for note in notes)
+    assert any(note.startswith("ecoli is not available") and "OpenML" in note for note in notes)
 
 
 @pytest.mark.usefixtures("offline")
-def test_nothing_at_hand_is_an_error_before_work_starts():
-    with pytest.raises(ValueError, match=r"None of the datasets is at hand \(ecoli, glass\)"):
+def test_no_available_dataset_is_an_error_before_work_starts():
+    with pytest.raises(ValueError, match=r"None of the datasets is available \(ecoli, glass\)"):
         paper_experiment("hiss-table2", datasets=["ecoli", "glass"])
 
 
@@ -260,13 +260,13 @@ def test_other_rows_are_another_cell(tmp_path):
     assert cells[0][0].key != cells[1][0].key
 
 
-def test_what_is_generated_is_not_looked_for():
+def test_generated_datasets_are_not_loaded():
     scope = find_scope(PaperRequest("quick", 0, None, ["made"]), ["made", "loaded"], ["made"])
     assert scope.prints == {"made": ""}
     assert scope.datasets == ("made",)
     assert scope.missing_notes == ()
 
 
-def test_seeds_of_repeats_do_not_meet():
+def test_seeds_of_repeats_differ():
     assert repeat_seed(0, 7) == 7
     assert repeat_seed(1, 0) > repeat_seed(0, 999)

@@ -15,7 +15,7 @@ from ensemblage.papers._summaries import (
     improving,
     mean_rows,
     paired_gain,
-    who_wins,
+    win_counts,
 )
 from ensemblage.studies import Cell, CellResult, ResultRow
 from papers.rows import ROWS
@@ -70,9 +70,9 @@ def test_differences_to_the_paper():
 
 def test_only_complete_rows_compete():
     assert complete_scores(ROWS, ("a", "b"))[0] == ["one", "two"]
-    (less,) = who_wins(ROWS, ("a", "b"), greater_is_better=False)
+    (less,) = win_counts(ROWS, ("a", "b"), greater_is_better=False)
     assert less == "Best of a, b on 2 complete rows (ties count for all): a on 1, b on 1."
-    assert who_wins(ROWS[4:], ("a", "b"), greater_is_better=True) == []
+    assert win_counts(ROWS[4:], ("a", "b"), greater_is_better=True) == []
 
 
 def test_tests_need_enough_datasets():

@@ -11,7 +11,7 @@ from ensemblage.studies._compare import choose
 def method(name, accuracy, *, ours=False, failures=None, warnings=None):
     known = [value for value in accuracy if value is not None]
     return {
-        "name": name, "label": name, "ours": ours, "effort": 1, "accuracy": accuracy,
+        "name": name, "label": name, "ours": ours, "complexity": 1, "accuracy": accuracy,
         "balanced_accuracy": accuracy, "log_loss": [None] * len(accuracy), "auc": accuracy,
         "f1": accuracy,
         "seconds": [0.5] * len(accuracy), "ranks": [1.0] * len(accuracy),

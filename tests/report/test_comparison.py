@@ -149,7 +149,7 @@ def test_summary_starts_with_the_verdict():
     page = comparison_page(comparison(*two_methods()))
     assert page.title == "Method comparison: iris"
     assert page.summary[0] == "The first ranks first."
-    assert page.summary[1].startswith("Strata is ahead of forest by 0.033 on average")
+    assert page.summary[1].startswith("Strata is better than forest by 0.033 on average")
     assert "Best method of this library: strata (accuracy 0.8833" in page.summary[2]
     assert page.facts["measure"] == "accuracy"
     assert page.facts["rows"] == "1,500"

@@ -111,7 +111,7 @@ def test_the_command_shows_and_draws_it(method, quick_model, tmp_path):
         ("logistic", "hyperparameters chosen by cross-validation: C = "),
         ("forest", " trees, "),
         ("boosting", " boosting rounds"),
-        ("strata", " strata of "),
+        ("strata", " strata with "),
         ("bayesnet", "a network of 5 nodes and "),
         ("subspace", " members on "),
     ],

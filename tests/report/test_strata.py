@@ -247,7 +247,7 @@ def test_training_summary_by_hand(data):
     model = StrataEnsembleClassifier(HISS(2, 0.5), fusion="mean", random_state=0).fit(X, y)
     model.stratifier_.memberships_ = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.6]])
     assert list(learned(model, ())) == [
-        "2 strata of 120 of the 4 rows",
+        "2 strata with 120 of 4 rows each",
         "a row is in 0 to 2 strata; 1 row is in none",
         "one scaled logistic regression per stratum, fused by mean",
     ]

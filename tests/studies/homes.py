@@ -1,4 +1,4 @@
-"""Prices of homes at four sites, made up, with words, gaps, dates and an identifier."""
+"""Generated prices of homes at four sites: categorical and date columns, missing values."""
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def homes(n_rows=120, *, source=None):
 
 
 def write_homes(path, n_rows=120):
-    """Write a file as people have it: an identifier, dollars, thousands, words for gaps."""
+    """Write a raw file: an identifier, dollar signs, thousands separators, n/a for missing."""
     table = homes_table(n_rows)
     lines = [",".join(["id", *table.names])]
     for i, row in enumerate(zip(*table.columns, strict=True)):

@@ -12,7 +12,7 @@ def made_scores(**accuracies):
     ranks = rankdata(-known, axis=0)
     return tuple(
         MethodScores(
-            name=name, label=name, ours=False, effort=1, accuracy=row, balanced_accuracy=row,
+            name=name, label=name, ours=False, complexity=1, accuracy=row, balanced_accuracy=row,
             log_loss=(None,) * len(row), auc=row, f1=row, seconds=(1.0,) * len(row),
             ranks=tuple(own.tolist()),
             failures={i: "out of luck" for i, x in enumerate(row) if x is None}, warnings={},

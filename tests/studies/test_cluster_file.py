@@ -77,5 +77,5 @@ def test_workers_read_the_file_and_give_the_same_labels(path, scheduler):
 
 @pytest.mark.parametrize("address", ["tcp//x", "tcp://", "tcp://x"])
 def test_an_address_is_checked(address):
-    with pytest.raises(ValueError, match=f"{address!r} is no address such as tcp://host:8786"):
+    with pytest.raises(ValueError, match=f"{address!r} is not an address such as tcp://host:8786"):
         cluster("rows.parquet", 2, scheduler=address)

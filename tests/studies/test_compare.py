@@ -31,19 +31,19 @@ def test_residuals_are_of_the_rows_that_they_belong_to(quick):
     result = compare(data, methods=["ridge", "mean"], n_splits=3, n_repeats=2, quick=quick)
     found = result.residuals
     assert (found.method, found.intervals) == ("ridge", None)
-    np.testing.assert_array_equal(found.numbers, data.y)  # every row is tested once
+    np.testing.assert_array_equal(found.observed, data.y)  # every row is tested once
     np.testing.assert_array_equal(found.row_sources, data.sources)
-    missed = np.subtract(found.numbers, found.predicted)
+    residuals = np.subtract(found.observed, found.predicted)
     folds = np.mean(np.square(result.methods[0].rmse[:3]))
-    assert np.mean(missed**2) == pytest.approx(folds)
+    assert np.mean(residuals**2) == pytest.approx(folds)
     assert sum(each.rows for each in found.sources) == len(data.y)
-    north = missed[data.sources == "north"]
+    north = residuals[data.sources == "north"]
     assert {each.source: each.bias for each in found.sources}["north"] == pytest.approx(
         north.mean()
     )
 
 
-def test_of_classes_there_are_none():
+def test_classification_has_no_residuals():
     X = np.random.default_rng(0).normal(size=(40, 2))
     result = compare(X, X[:, 0] > 0, ["majority"], n_splits=2)
     assert result.residuals is None
@@ -54,7 +54,7 @@ def result():
     return compare(load_dataset("iris"), methods=["majority", "bayesnet", "logistic"], n_splits=3)
 
 
-def test_print_shows_an_aligned_table_and_the_sentence(result):
+def test_repr_shows_an_aligned_table_and_the_recommendation(result):
     lines = str(result).splitlines()
     assert lines[0] == "iris: 150 rows, 4 columns, 3 classes; 3 folds, seed 0"
     assert lines[2].split() == ["method", "accuracy", "balanced", "log", "loss", "AUC", "seconds"]
@@ -164,7 +164,7 @@ def test_a_failing_method_does_not_end_the_others(iris, monkeypatch):
     assert rows["broken"].accuracy is None
     assert rows["broken"].failed_folds == 5
     assert rows["moody"].accuracy == pytest.approx(1 / 3)
-    assert "Only logistic" in compare(iris, methods=["broken", "logistic"], n_splits=2).verdict
+    assert "only logistic" in compare(iris, methods=["broken", "logistic"], n_splits=2).verdict
     assert compare(iris, methods=["broken"], n_splits=2).verdict == "Every method failed."
 
 
@@ -175,9 +175,9 @@ def noisy(seed, n_jobs):
 
 def test_warnings_are_counted_not_shown(iris, monkeypatch):
     monkeypatch.setitem(METHODS, "noisy", Method("noisy", "noisy", "", noisy))
-    said = compare(iris, methods=["noisy"], n_splits=3).methods[0].warnings
-    assert list(said.values()) == [3]
-    assert "of 20 strata are odd" in next(iter(said))
+    found = compare(iris, methods=["noisy"], n_splits=3).methods[0].warnings
+    assert list(found.values()) == [3]
+    assert "of 20 strata are odd" in next(iter(found))
 
 
 def test_small_classes_are_noted_and_impossible_folds_refused():
@@ -185,7 +185,7 @@ def test_small_classes_are_noted_and_impossible_folds_refused():
     data = Dataset("d", np.arange(20.0)[:, None], y, ("x",), ("numeric",))
     result = compare(data, methods=["majority"], n_splits=3)
     assert result.notes == (
-        "Class 'c' has 1 row, fewer than the 3 folds: in some folds it is not tested.",
+        "Class 'c' has 1 row, fewer than the 3 folds: some folds have no test row of it.",
     )
     assert not result.methods[0].failures
     for n_splits, message in ((13, "use at most 12 folds"), (1, "at least 2, got 1")):
@@ -193,7 +193,7 @@ def test_small_classes_are_noted_and_impossible_folds_refused():
             compare(data, methods=["majority"], n_splits=n_splits)
     with pytest.raises(ValueError, match="must be at least 1, got 0"):
         compare(data, methods=["majority"], n_repeats=0)
-    with pytest.raises(ValueError, match="no method 'x'"):
+    with pytest.raises(ValueError, match="Unknown method 'x'"):
         compare(data, methods=["x"])
 
 
@@ -234,14 +234,16 @@ def test_a_study_of_the_same_gives_the_same_scores(iris, tmp_path):
             assert method[measure] == tuple(each[measure] for each in studied)
 
 
-def test_what_is_stored_is_gone_on_with(iris, tmp_path):
+def test_stored_scores_are_resumed(iris, tmp_path):
     def stop(done, total):
         if done == 3:
             raise KeyboardInterrupt
 
     asked = {"methods": FAST, "n_splits": 3, "seed": 1}
     with ResultStore(tmp_path / "r.sqlite") as store:
-        with pytest.raises(ExperimentInterrupt, match="Stopped after 3 of 9 cells; run the same"):
+        with pytest.raises(
+            ExperimentInterrupt, match="Interrupted after 3 of 9 cells; run the same"
+        ):
             compare(iris, **asked, store=store, progress=stop)
         steps = []
         result = compare(iris, **asked, store=store, progress=lambda *step: steps.append(step))
@@ -262,11 +264,11 @@ def test_a_budget_leaves_whole_folds(iris):
     assert not nothing.finished
     assert nothing.methods[0].accuracy == ()
     assert nothing.summary[0].accuracy is None
-    assert nothing.notes[-1].startswith("Stopped by the budget after 0 of 3 fits")
-    assert nothing.verdict.startswith("No fold was computed by every method")
+    assert nothing.notes[-1].startswith("Stopped at the end of the budget after 0 of 3 fits")
+    assert nothing.verdict.startswith("No fold has results of every method")
 
 
-def test_an_interrupt_without_a_store_is_just_that(iris):
+def test_an_interrupt_without_a_store_has_no_message(iris):
     def stop(done, total):
         raise KeyboardInterrupt
 
@@ -284,19 +286,19 @@ def test_many_rows_reach_the_workers_by_a_file(iris, monkeypatch, tmp_path):
     assert not list(tmp_path.glob("ensemblage-*"))
 
 
-def test_uneven_classes_are_not_judged_by_accuracy():
+def test_imbalanced_classes_are_not_compared_by_accuracy():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=200) > 1.0, "rare", "usual")
     result = compare(X, y, ["majority", "logistic"], n_splits=3)
     assert result.measure == result.choice.measure == "log_loss"
     assert result.methods[1].ranks == (1.0, 1.0, 1.0)
-    assert "% of the rows, so that methods are judged by log loss" in result.notes[-1]
+    assert "% of the rows), so methods are compared by log loss" in result.notes[-1]
     silent = compare(X, y, ["majority", "logistic", "svm"], n_splits=3)
     assert silent.measure == "balanced_accuracy"
     asked = compare(X, y, ["logistic", "svm", "majority"], n_splits=3, measure="log_loss")
     assert [row.method for row in asked.summary] == ["logistic", "majority", "svm"]
-    assert asked.notes[-1].startswith("RBF SVM gives nothing to compute log loss from")
+    assert asked.notes[-1].startswith("RBF SVM has no log loss")
 
 
 def test_groups_are_kept_in_one_fold(monkeypatch):
@@ -327,8 +329,8 @@ def noisy_twice(seed, n_jobs):
 
 def test_a_fold_that_warns_twice_is_one_fold(iris, monkeypatch):
     monkeypatch.setitem(METHODS, "noisy", Method("noisy", "noisy", "", noisy_twice))
-    said = compare(iris, methods=["noisy"], n_splits=3).methods[0].warnings
-    assert list(said.values()) == [3]
+    found = compare(iris, methods=["noisy"], n_splits=3).methods[0].warnings
+    assert list(found.values()) == [3]
 
 
 @pytest.mark.parametrize(
@@ -344,7 +346,7 @@ def test_the_threshold_of_imbalance_is_that_of_the_guide(classes, imbalanced):
     assert is_imbalanced(classes) is imbalanced
 
 
-def test_imbalanced_classes_are_judged_by_probabilities_where_all_methods_give_them():
+def test_imbalanced_classes_are_compared_by_log_loss_if_all_methods_have_it():
     X = np.zeros((20, 1))
     even, imbalanced = (
         Dataset("d", X, np.array(list(labels)), ("x",), ("numeric",))
@@ -361,13 +363,13 @@ def test_imbalanced_classes_are_judged_by_probabilities_where_all_methods_give_t
     assert _auto_measure(imbalanced, [failed, *giving]) == "log_loss"
 
 
-def test_more_of_a_signed_score_is_better():
+def test_signed_scores_are_higher_if_better():
     (method,) = made_scores(a=(0.5, 1.0))
     method = replace(method, log_loss=(0.5, None))
     np.testing.assert_array_equal(signed_scores(method, "log_loss"), [-0.5, np.nan])
     np.testing.assert_array_equal(signed_scores(method, "auc"), [0.5, 1.0])
 
 
-def test_what_is_no_measure_is_refused():
+def test_an_unknown_measure_is_refused():
     with pytest.raises(ValueError, match=r"'acuracy' is not known\. Did you mean 'accuracy'"):
         check_measure("acuracy")

@@ -23,20 +23,20 @@ def several():
     return Dataset.from_table(table, "class", source="site")
 
 
-def test_the_source_is_known_but_no_column(several):
+def test_the_source_is_not_a_feature(several):
     assert several.feature_names == ("a", "b", "c")
     assert set(several.sources) == {"site 0", "site 1", "site 2", "site 3"}
 
 
-def test_sources_reach_the_methods_that_take_them(several):
+def test_source_aware_methods_use_the_source(several):
     result = compare(several, methods=["majority", "strata-sources"], n_splits=3)
     best = result.summary[0]
     assert best.method == "strata-sources"
     assert best.failed_folds == 0
-    assert "known to strata of sources alone" in result.notes[-1]
+    assert "used by strata of sources only" in result.notes[-1]
 
 
-def test_a_method_that_can_do_without_is_told_source_pool_only(several, monkeypatch):
+def test_a_pool_is_given_known_sources_only(several, monkeypatch):
     asked = []
 
     class Asked(EnsemblageClassifier):
@@ -59,16 +59,16 @@ def test_a_method_that_can_do_without_is_told_source_pool_only(several, monkeypa
     assert asked == [None, None]
 
 
-def test_a_pool_trained_with_sources_is_judged_by_what_it_says_of_known_ones(several, monkeypatch):
+def test_a_pool_trained_with_sources_is_scored_on_known_ones(several, monkeypatch):
     def make(seed, n_jobs):
         return EnsemblageClassifier(["logistic"], random_state=seed, n_jobs=n_jobs)
 
     monkeypatch.setitem(METHODS, "auto", replace(METHODS["auto"], classifier=make))
     trained = train(several, "auto", n_splits=2)
-    told = trained.model[-1].source_pool_.leaderboard[0]
-    assert trained.comparison.summary[0].accuracy == pytest.approx(told.score)
-    assert told.score > trained.model[-1].leaderboard_[0].score
-    # each source has a rule of its own, which none of the columns tells
+    aware = trained.model[-1].source_pool_.leaderboard[0]
+    assert trained.comparison.summary[0].accuracy == pytest.approx(aware.score)
+    assert aware.score > trained.model[-1].leaderboard_[0].score
+    # each source has its own rule, which the columns do not show
     right = predict(trained.model, several.X, sources=several.sources).y_pred == several.y
     assert right.mean() > 0.8
 
@@ -76,20 +76,20 @@ def test_a_pool_trained_with_sources_is_judged_by_what_it_says_of_known_ones(sev
 def test_fewer_sources_than_folds_are_fewer_folds(several):
     n_sources = len(set(several.sources))
     result = compare(several, methods=["majority"], n_splits=n_sources + 2, new_sources=True)
-    # the correction of the standard errors goes by the folds that there are
+    # the correction of standard errors uses the actual number of folds
     assert result.n_splits == n_sources == len(result.methods[0].accuracy)
 
 
 def test_new_sources_are_kept_apart(several):
     result = compare(several, methods=["majority", "strata"], n_splits=4, new_sources=True)
-    assert "what to expect of a new source" in result.notes[-1]
+    assert "estimate the performance on a new source" in result.notes[-1]
     assert all(len(each.accuracy) == 4 for each in result.methods)
 
 
-def test_a_method_that_needs_sources_says_so(several):
-    with pytest.raises(ValueError, match="'strata-sources' needs to know where rows come from"):
+def test_a_method_without_its_sources_is_refused(several):
+    with pytest.raises(ValueError, match="'strata-sources' needs the source of each row"):
         get_method("strata-sources").fit_params(None, new_sources=False)
-    with pytest.raises(ValueError, match="only if the sources are known"):
+    with pytest.raises(ValueError, match="`new_sources` needs the source of each row"):
         compare(
             Dataset("x", several.X, several.y, several.feature_names, several.kinds),
             methods=["majority"],

@@ -116,11 +116,11 @@ def test_members_and_folds_are_fitted_there(cluster, tmp_path):
     fit = ["fit", "iris", "--method", "strata", "--folds", "2"]
     here, there = str(tmp_path / "here.skops"), str(tmp_path / "there.skops")
     scheduler = ["--scheduler", cluster.scheduler_address]
-    said = [
+    done = [
         CliRunner().invoke(app, [*fit, "--output", path, "--json", *more])
         for path, more in ((here, ["--jobs", "1"]), (there, scheduler))
     ]
-    assert [each.exit_code for each in said] == [0, 0], said[1].output
+    assert [each.exit_code for each in done] == [0, 0], done[1].output
     X = load_dataset("iris").X
     own, others = (load(path).model.predict_proba(X) for path in (here, there))
     np.testing.assert_array_equal(own, others)
@@ -128,6 +128,6 @@ def test_members_and_folds_are_fitted_there(cluster, tmp_path):
 
 def test_a_scheduler_that_is_not_there_is_said_before_work_starts(tmp_path):
     fit = ["fit", "iris", "--method", "auto", "--output", str(tmp_path / "m.skops")]
-    said = CliRunner().invoke(app, [*fit, "--scheduler", "nowhere"])
-    assert said.exit_code == 1
-    assert "is no address such as tcp://host:8786" in said.stderr
+    done = CliRunner().invoke(app, [*fit, "--scheduler", "nowhere"])
+    assert done.exit_code == 1
+    assert "is not an address such as tcp://host:8786" in done.stderr

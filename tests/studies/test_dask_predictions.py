@@ -22,7 +22,7 @@ def frame():
 
 @pytest.fixture
 def people(table_file):
-    """A saved model of numbers and words, and the rows that it was fitted on."""
+    """A saved model of numeric and categorical columns, and its training rows."""
     dataset = Dataset.from_table(read_table(table_file), "class")
     model = train(dataset, "logistic", n_splits=2).model
     saved = SavedModel(model, dataset.feature_names, dataset.kinds, "class")
@@ -44,14 +44,14 @@ def test_a_frame_becomes_a_frame_under_its_own_index(frame):
 def test_numbers_have_their_spread(frame):
     model = GaussianProcessRegressor(alpha=0.1).fit(frame, frame["a"])
     computed = predict(model, dd.from_pandas(frame, npartitions=2)).compute()
-    assert list(computed) == ["prediction", "spread", "low", "high"]
+    assert list(computed) == ["prediction", "std", "lower", "upper"]
     np.testing.assert_allclose(computed["prediction"], model.predict(frame))
 
 
 def test_a_saved_model_takes_its_columns_by_name_and_kind(people):
     saved, X, frame = people
     turned = frame[["pay", "class", "job", "age"]]
-    # in the first partition no job is known: it stays a column of words
+    # in the first partition every job is missing: the column stays categorical
     turned.loc[:9, "job"] = np.nan
     expected = prediction_columns(predict(saved.model, X))
     computed = predict(saved, dd.from_pandas(turned, npartitions=4)).compute()
@@ -61,8 +61,8 @@ def test_a_saved_model_takes_its_columns_by_name_and_kind(people):
         predict(saved, dd.from_pandas(frame[["age", "job"]], npartitions=1)).compute()
 
 
-class Told:
-    """Says the sources that it is told."""
+class BySource:
+    """Predicts by the source."""
 
     classes_ = np.array(["no", "yes"])
 
@@ -72,10 +72,10 @@ class Told:
 
 def test_a_model_of_sources_is_told_them(frame):
     saved = SavedModel(
-        Told(), ("a",), ("numeric",), source=SourceColumn("site", ("Bern",)), ignored=("b", "c")
+        BySource(), ("a",), ("numeric",), source=SourceColumn("site", ("Bern",)), ignored=("b", "c")
     )
-    told = frame.assign(site=["Bern", "Rome"] * 30)
-    computed = predict(saved, dd.from_pandas(told, npartitions=2)).compute()
+    with_source = frame.assign(site=["Bern", "Rome"] * 30)
+    computed = predict(saved, dd.from_pandas(with_source, npartitions=2)).compute()
     assert computed["prediction"].tolist() == ["yes", "no"] * 30
 
 
@@ -85,5 +85,5 @@ def test_an_array_becomes_an_array(frame):
     found = predict(model, rows)
     assert (found.chunks, found.dtype) == (((25, 25, 10),), model.classes_.dtype)
     assert found.compute().tolist() == model.predict(frame.to_numpy()).tolist()
-    with pytest.raises(ValueError, match="two dimensions"):
+    with pytest.raises(ValueError, match="2-dimensional array"):
         predict(model, rows[0])

@@ -1,4 +1,4 @@
-"""The doctor's findings, of a machine that is well and of one that is not."""
+"""Self-test of the installation."""
 
 import re
 import tomllib
@@ -10,7 +10,7 @@ from ensemblage.inner import own_distances
 from ensemblage.studies import _doctor, examine
 
 
-def test_this_machine_is_well():
+def test_all_tests_pass_here():
     found = examine()
     assert found.healthy, found.tests
     assert [test.error for test in found.tests] == [None, None]
@@ -20,7 +20,7 @@ def test_this_machine_is_well():
     assert None not in found.versions.values()
 
 
-def test_what_goes_wrong_is_told_and_the_rest_is_tried(monkeypatch):
+def test_a_failed_test_is_reported_and_the_others_run(monkeypatch):
     def bad():
         raise OSError("no\n  such disk")
 
@@ -30,7 +30,7 @@ def test_what_goes_wrong_is_told_and_the_rest_is_tried(monkeypatch):
     assert [test.error for test in found.tests] == ["OSError: no such disk", None]
 
 
-def test_a_kernel_that_errs_is_found(monkeypatch):
+def test_a_wrong_kernel_is_found(monkeypatch):
     monkeypatch.setattr(_doctor, "own_distances", lambda rows, *_: rows[:, 0])
     with pytest.raises(ArithmeticError, match="the compiled kernel and NumPy disagree"):
         _doctor._kernel_agrees()
@@ -52,7 +52,7 @@ def test_extras_are_those_of_the_package():
         assert {"dask" if name == "distributed" else name for name in packages} <= names
 
 
-def test_a_folder_that_is_not_there_yet_can_be_made(tmp_path):
+def test_a_missing_folder_can_be_created(tmp_path):
     assert _doctor._can_write(tmp_path / "a" / "b")
     (tmp_path / "file").write_text("")
     assert not _doctor._can_write(tmp_path / "file")

@@ -37,14 +37,14 @@ from studies.homes import homes
 SITES = np.array(["a", "b"])
 
 
-def test_a_fit_is_told_sources_or_groups():
+def test_fit_params_are_sources_or_groups():
     pool, strata = METHODS["auto"], METHODS["strata"]
     assert pool.fit_params(SITES, new_sources=False).keys() == {"model__sources"}
     assert strata.fit_params(SITES, new_sources=False) == {}
     assert strata.fit_params(SITES, new_sources=True).keys() == {"model__groups"}
     assert pool.predict_params(SITES, new_sources=False).keys() == {"sources"}
     assert pool.predict_params(SITES, new_sources=True) == {}
-    with pytest.raises(ValueError, match="'strata-sources' needs to know where rows come from"):
+    with pytest.raises(ValueError, match="'strata-sources' needs the source of each row"):
         METHODS["strata-sources"].fit_params(None, new_sources=False)
 
 
@@ -66,7 +66,7 @@ def test_the_registry_is_by_name():
 
 
 @pytest.mark.parametrize("name", methods_for("regression"))
-def test_every_regressor_learns_mixed_columns_and_survives_its_file(name, tmp_path):
+def test_every_regressor_fits_mixed_columns_and_can_be_saved(name, tmp_path):
     data = homes(source="site")
     trained = train(data, name, n_splits=2)
     before = predict(trained.model, data.X)
@@ -87,37 +87,37 @@ def test_methods_are_ours_or_baselines():
     assert all(each.label and each.description for each in METHODS.values())
 
 
-def test_a_row_may_differ_between_tasks():
+def test_fields_may_differ_between_tasks():
     assert methods_for("classification")["svm"].quick == {"gamma": "scale"}
     assert methods_for("regression")["svm"].quick == {"regressor__gamma": "scale"}
     assert get_method("auto", "regression").takes == ("groups",)
-    with pytest.raises(ValueError, match="'ridge' does not predict classes"):
+    with pytest.raises(ValueError, match="'ridge' is not for classification"):
         make_model(METHODS["ridge"], homes().columns, 0)
 
 
-def test_methods_of_classes_and_of_numbers_are_told_apart():
+def test_a_method_of_the_other_task_is_refused():
     assert get_method("forest", "regression") == METHODS["forest"]
     with pytest.raises(
-        ValueError, match=r"'logistic' predicts classes, not numbers\. There are: m"
+        ValueError, match=r"'logistic' is for classification, not regression\. Methods for"
     ):
         get_method("logistic", "regression")
-    with pytest.raises(ValueError, match=r"'ridge' predicts numbers, not classes\. There are: maj"):
+    with pytest.raises(ValueError, match=r"'ridge' is for regression, not classification\."):
         get_method("ridge")
-    with pytest.raises(ValueError, match=r"no method 'rigde'\. Did you mean 'ridge'"):
+    with pytest.raises(ValueError, match=r"Unknown method 'rigde'\. Did you mean 'ridge'"):
         get_method("rigde", "regression")
 
 
-def test_the_unit_of_the_numbers_does_not_matter_to_the_svm():
+def test_the_svm_does_not_depend_on_the_unit_of_the_target():
     data = homes()
-    said = [
+    predictions = [
         make_model("svm", data.columns, 0, task="regression").fit(data.X, unit * data.y)
         .predict(data.X) / unit
         for unit in (1.0, 1e-6)
     ]  # fmt: skip
-    np.testing.assert_allclose(*said, rtol=5e-3)  # libsvm stops within 1e-3
+    np.testing.assert_allclose(*predictions, rtol=5e-3)  # libsvm stops within 1e-3
 
 
-def test_classes_with_enough_rows_are_split_as_usual():
+def test_classes_with_enough_rows_are_split_by_stratified_k_fold():
     y = np.array(["a", "b"] * 9)
     usual = StratifiedKFold(3, shuffle=True, random_state=5).split(y, y)
     for (fitted, test), expected in zip(InnerFolds(3, 5).split(y, y), usual, strict=True):
@@ -126,7 +126,7 @@ def test_classes_with_enough_rows_are_split_as_usual():
 
 
 @pytest.mark.parametrize("y", [[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 2], [0, 1, 2, 3]])
-def test_every_fold_has_two_classes_to_learn_from(y):
+def test_every_fold_has_two_training_classes(y):
     labels = np.array(y)
     folds = list(InnerFolds(3, 0).split(labels, labels))
     assert len(folds) == InnerFolds(3, 0).get_n_splits(labels, labels)
@@ -134,7 +134,7 @@ def test_every_fold_has_two_classes_to_learn_from(y):
         assert len(np.unique(labels[fitted])) > 1
 
 
-def test_one_row_of_a_class_of_two_leaves_nothing_to_tune_by():
+def test_folds_of_very_few_rows():
     labels = np.array([0, 0, 0, 0, 1])
     folds = list(InnerFolds(3, 0).split(labels, labels))
     assert all(1 in labels[train] for train, _ in folds)
@@ -168,7 +168,7 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore:.* strata hold one class only")
 @pytest.mark.filterwarnings("ignore:.* constant and tell strata nothing")
-def test_every_classifier_learns_mixed_columns_and_survives_its_file(name, people, tmp_path):
+def test_every_classifier_fits_mixed_columns_and_can_be_saved(name, people, tmp_path):
     sites = np.array(["north", "south"] * (len(people.y) // 2))
     trained = train(replace(people, sources=sites), name, n_splits=2)
     before = predict(trained.model, people.X)
@@ -184,7 +184,7 @@ def test_every_classifier_learns_mixed_columns_and_survives_its_file(name, peopl
 
 def test_unknown_method_names_the_closest():
     with pytest.raises(
-        ValueError, match=r"no method 'forrest'\. Did you mean 'forest'\? There are"
+        ValueError, match=r"Unknown method 'forrest'\. Did you mean 'forest'\? Known"
     ):
         get_method("forrest")
 
@@ -254,24 +254,24 @@ def test_names_and_estimators_may_be_mixed():
     assert found["majority"] is METHODS["majority"]
     assert digest_of(found["majority"]) == ""
     named = named_methods({"base": "majority", "logistic": "logistic"}, sources=False)
-    assert (named["base"].label, named["base"].effort) == ("base", 0)
+    assert (named["base"].label, named["base"].complexity) == ("base", 0)
     assert named["logistic"] is METHODS["logistic"]
 
 
-def test_a_digest_tells_parameters_apart():
+def test_a_digest_depends_on_parameters():
     found = named_methods({"a": LogisticRegression(), "b": LogisticRegression(C=2)}, sources=False)
     again = named_methods({"a": LogisticRegression()}, sources=False)
     assert digest_of(found["a"]) == digest_of(again["a"]) != digest_of(found["b"])
 
 
-def test_our_own_are_marked_and_pipelines_read_rows_themselves():
+def test_library_estimators_are_marked_and_pipelines_take_raw_rows():
     ours = named_methods([StrataEnsembleClassifier()], sources=False)
     assert ours["StrataEnsembleClassifier"].ours
     piped = named_methods([make_pipeline(StandardScaler(), GaussianNB())], sources=False)
     assert piped["Pipeline"].handles_raw_tables
 
 
-def test_the_usual_ones_need_no_sources_unless_they_are_known():
+def test_default_methods_need_sources_only_if_they_are_known():
     assert set(methods_for("classification")) - set(named_methods(None, sources=False)) == {
         "strata-sources"
     }
@@ -287,14 +287,14 @@ def test_the_usual_ones_need_no_sources_unless_they_are_known():
         (
             [GaussianNB(), GaussianNB(var_smoothing=1)],
             ValueError,
-            "two estimators called 'GaussianNB'",
+            "two estimators named 'GaussianNB'",
         ),
         ([Ridge()], TypeError, r"has Ridge\(\) as 'Ridge'"),
         ({"x": 3}, TypeError, "has 3 as 'x'"),
         (["bosting"], ValueError, "Did you mean 'boosting'"),
     ],
 )
-def test_what_is_no_method_is_refused(given, error, message):
+def test_invalid_methods_are_refused(given, error, message):
     with pytest.raises(error, match=message):
         named_methods(given, sources=False)
 
@@ -311,10 +311,10 @@ def test_stored_scores_of_one_estimator_are_not_taken_for_another(tmp_path):
         assert len(store) == 6
 
 
-def test_very_many_columns_leave_out_what_compares_all_pairs_unless_it_is_named():
+def test_wide_tables_leave_out_the_inner_network_unless_it_is_named():
     wide = named_methods(None, sources=False, n_columns=301)
     assert set(named_methods(None, sources=False, n_columns=300)) - set(wide) == {"inner-bayesnet"}
     assert "inner-bayesnet" in named_methods(["inner-bayesnet"], sources=False, n_columns=301)
-    (said,) = wide_notes(CLASSIFICATION, False, 301)
-    assert said.startswith("inner Bayesian network is left out: its time grows with the square")
+    (note,) = wide_notes(CLASSIFICATION, False, 301)
+    assert note.startswith("inner Bayesian network is left out: its time grows with the square")
     assert wide_notes(CLASSIFICATION, True, 301) == []  # it is in no quick comparison anyway

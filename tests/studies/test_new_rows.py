@@ -27,10 +27,10 @@ def test_rows_are_read_with_the_kinds_of_the_model(tmp_path):
     assert np.isnan(rows.X[1, 2])
     assert rows.table.column("class").tolist() == ["01", "1"]
     assert rows.notes[0] == "Read with separator ';' and decimal mark ','."
-    assert rows.notes[-1] == "Not looked at, as in training: 'site'."
+    assert rows.notes[-1] == "Columns ignored, as in training: 'site'."
 
 
-def test_what_the_model_does_not_know_is_refused_by_file_and_name(tmp_path):
+def test_unknown_columns_are_refused_by_file_and_name(tmp_path):
     path = write(tmp_path, "when,code,size,ids\n2021-04-03,1,1,5\n")
     with pytest.raises(ValueError, match=r"In new\.csv: Columns .* not fitted on: ids\. Remove"):
         read_rows(SAVED, path)
@@ -43,14 +43,14 @@ def test_what_the_model_does_not_know_is_refused_by_file_and_name(tmp_path):
         read_rows(SAVED, write(tmp_path, "when,code,size\n2021-04-03,1,big\n"))
 
 
-def test_reading_can_be_said(tmp_path):
+def test_read_options(tmp_path):
     path = write(tmp_path, "when,code,size\n03/04/2021,1,1\n")
     day = read_rows(SAVED, path, options=ReadOptions(dates="day-first")).X[0, 2]
     month = read_rows(SAVED, path, options=ReadOptions(dates="month-first")).X[0, 2]
     assert (day, month) == (18720.0, 18690.0)
 
 
-def test_kept_columns_are_given_as_they_are_written(tmp_path):
+def test_kept_columns_are_text(tmp_path):
     path = write(tmp_path, "id;size;code;when;what\n007;1,5;01;2021-04-03;x\n8;2;2;2021-04-04;\n")
     rows = read_rows(SAVED, path, keep=["id", "size", "when", "what"])
     assert rows.kept == {
@@ -62,24 +62,22 @@ def test_kept_columns_are_given_as_they_are_written(tmp_path):
     assert rows.X[0].tolist() == [1.5, "01", 18720.0]
 
 
-TOLD = SavedModel(
+SOURCE_AWARE = SavedModel(
     None, ("size",), ("numeric",), "class", source=SourceColumn("site", ("01", "Rome"))
 )
 
 
-def test_the_model_is_told_the_source_as_it_is_written(tmp_path):
-    rows = read_rows(TOLD, write(tmp_path, "site,size,class\n01,1,no\nRome,2,no\n"))
+def test_sources_are_read_as_text(tmp_path):
+    rows = read_rows(SOURCE_AWARE, write(tmp_path, "site,size,class\n01,1,no\nRome,2,no\n"))
     assert rows.sources.tolist() == ["01", "Rome"]
     assert rows.notes == ()
 
 
-def test_sources_that_are_new_or_missing_are_named(tmp_path):
-    rows = read_rows(TOLD, write(tmp_path, "site,size\nLima,1\nRome,2\n,3\nLima,4\n"))
+def test_unknown_and_missing_sources_are_noted(tmp_path):
+    rows = read_rows(SOURCE_AWARE, write(tmp_path, "site,size\nLima,1\nRome,2\n,3\nLima,4\n"))
     assert rows.sources.tolist() == ["Lima", "Rome", None, "Lima"]
-    (said,) = rows.notes
-    assert said == (
-        "Sources that the model has not met, answered without: 'Lima' (2 rows), no source (1 row)."
-    )
-    rows = read_rows(TOLD, write(tmp_path, "size\n1\n2\n"))
+    (note,) = rows.notes
+    assert note == ("Unknown sources, predicted as new ones: 'Lima' (2 rows), missing (1 row).")
+    rows = read_rows(SOURCE_AWARE, write(tmp_path, "size\n1\n2\n"))
     assert rows.sources is None
     assert "There is no column 'site'" in rows.notes[-1]

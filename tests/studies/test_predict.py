@@ -12,7 +12,7 @@ from ensemblage.studies._predict import TargetScore, prediction_columns
 X, Y = np.array([[0.0], [1.0], [1.0], [1.0]]), np.array(["a", "b", "b", "b"])
 
 
-def test_probabilities_stand_beside_classes():
+def test_columns_of_probabilities():
     columns = prediction_columns(predict(DummyClassifier(strategy="prior").fit(X, Y), X[:1]))
     assert list(columns) == ["prediction", "probability_a", "probability_b"]
     assert [list(values) for values in columns.values()] == [["b"], [0.25], [0.75]]
@@ -36,18 +36,18 @@ def test_predicting_imports_no_comparison():
     assert done.stdout.strip() == "[]"
 
 
-def test_classes_are_counted_over_blocks():
+def test_accuracy_over_blocks():
     score = TargetScore()
-    assert score.words() == ""
+    assert score.sentence("y") == "The target 'y' was not used."
     score.add(np.array(["a", None], object), Predictions(np.array(["a", "b"]), ("a", "b")))
     score.add(np.array(["b"], object), Predictions(np.array(["a"]), ("a", "b")))
-    assert score.words() == "; 1 of 2 predictions agree with it"
+    assert score.sentence("y").endswith("; accuracy 0.5000 (1 of 2 rows).")
 
 
-def test_errors_of_numbers_are_summed_over_blocks():
+def test_rmse_over_blocks():
     score = TargetScore()
     score.add(np.array(["x"], object), Predictions(np.array([1.0]), ()))
-    assert score.words() == ""
+    assert score.sentence("y") == "The target 'y' was not used."
     score.add(np.array([3.0, np.nan]), Predictions(np.array([0.0, 1.0]), ()))
     score.add(np.array([4.0]), Predictions(np.array([0.0]), ()))
-    assert score.words() == "; against its 2 numbers predictions have an RMSE of 3.536"
+    assert score.sentence("y").endswith("; RMSE 3.536 (2 rows).")

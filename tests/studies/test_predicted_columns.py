@@ -29,31 +29,31 @@ METHODS = [
 
 
 def mixed_table(seed):
-    """One column of each type that a file may have, gaps in all of them."""
+    """One column of each type that a file may have, with missing values."""
     rng = np.random.default_rng(seed)
 
-    def with_gaps(values, kind=None):
-        gaps = rng.random(N_ROWS) < 0.1
+    def with_missing(values, kind=None):
+        missing = rng.random(N_ROWS) < 0.1
         return pa.array(
-            [None if gap else x for gap, x in zip(gaps, values, strict=True)], type=kind
+            [None if no else x for no, x in zip(missing, values, strict=True)], type=kind
         )
 
-    numbers = rng.normal(size=(2, N_ROWS))
+    features = rng.normal(size=(2, N_ROWS))
     days = [date.fromordinal(735_000 + int(day)) for day in rng.integers(900, size=N_ROWS)]
     return pa.table({
-        "size": with_gaps(numbers[0].tolist()),
-        "count": with_gaps(rng.integers(5, size=N_ROWS).tolist(), pa.int32()),
-        "short": pa.array(numbers[1].astype(np.float32)),
-        "job": with_gaps(rng.choice(["cook", "smith", "baker"], N_ROWS).tolist()),
-        "town": with_gaps(rng.choice(["Bern", "Basel"], N_ROWS).tolist()).dictionary_encode(),
-        "member": with_gaps((rng.random(N_ROWS) < 0.4).tolist()),
-        "since": with_gaps(days),
-        "class": np.where(numbers[0] + numbers[1] > 0, "yes", "no").tolist(),
+        "size": with_missing(features[0].tolist()),
+        "count": with_missing(rng.integers(5, size=N_ROWS).tolist(), pa.int32()),
+        "short": pa.array(features[1].astype(np.float32)),
+        "job": with_missing(rng.choice(["cook", "smith", "baker"], N_ROWS).tolist()),
+        "town": with_missing(rng.choice(["Bern", "Basel"], N_ROWS).tolist()).dictionary_encode(),
+        "member": with_missing((rng.random(N_ROWS) < 0.4).tolist()),
+        "since": with_missing(days),
+        "class": np.where(features[0] + features[1] > 0, "yes", "no").tolist(),
     })  # fmt: skip
 
 
 def write(folder, table, name):
-    """Write a table as a file of the format that its name tells."""
+    """Write a table in the format of the file's extension."""
     path = folder / name
     if path.suffix == ".parquet":
         parquet.write_table(table, path)
@@ -71,11 +71,11 @@ def dataset(tmp_path):
 
 @pytest.fixture(params=["new.parquet", "new.csv"])
 def new_file(tmp_path, request):
-    """Rows with a word, and a category, that training has not seen."""
+    """Rows with unseen categories, as text and as a dictionary."""
     table = mixed_table(1)
-    for name, word in (("job", "pilot"), ("town", "Chur")):
-        words = [word, *table[name].to_pylist()[1:]]
-        column = pa.array(words) if name == "job" else pa.array(words).dictionary_encode()
+    for name, unseen in (("job", "pilot"), ("town", "Chur")):
+        categories = [unseen, *table[name].to_pylist()[1:]]
+        column = pa.array(categories) if name == "job" else pa.array(categories).dictionary_encode()
         table = table.set_column(table.column_names.index(name), name, column)
     return write(tmp_path, table, request.param)
 
@@ -106,8 +106,8 @@ def test_columns_and_an_array_give_equal_bits(dataset, new_file, method, monkeyp
 
 
 def test_a_model_that_knows_arrays_alone_gets_one(dataset, new_file):
-    words = [j for j, kind in enumerate(dataset.kinds) if kind == "categorical"]
-    encode = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), words))
+    categorical = [j for j, kind in enumerate(dataset.kinds) if kind == "categorical"]
+    encode = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), categorical))
     model = make_pipeline(encode, LogisticRegression()).fit(dataset.X, dataset.y)
     saved = of(model, dataset)
     (new,) = open_rows(saved, new_file)

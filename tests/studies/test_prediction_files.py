@@ -22,7 +22,7 @@ def short_head(monkeypatch):
 
 @pytest.fixture
 def saved(table_file):
-    """A model of numbers and words that knows what it has seen."""
+    """A model of numeric and categorical columns, with their training ranges."""
     dataset = Dataset.from_table(read_table(table_file), "class")
     model = train(dataset, "logistic", n_splits=2).model
     return SavedModel(
@@ -33,7 +33,7 @@ def saved(table_file):
 
 @pytest.fixture
 def new_rows(table_file, tmp_path):
-    """The same rows with identifiers, a new word and far numbers, decimal commas in the last."""
+    """The same rows with identifiers, an unseen category and outliers; decimal commas."""
     header, *rows = table_file.read_text(encoding="utf-8").replace(",", ";").splitlines()
     rows[7] = "400;pilot;;no"
     rows[30] = "29;pilot;10,25;yes"
@@ -45,25 +45,25 @@ def new_rows(table_file, tmp_path):
 
 def test_blocks_give_what_the_whole_gives(saved, new_rows, tmp_path):
     whole = predict(saved, new_rows, tmp_path / "whole.csv", keep=["id", "pay"])
-    heard = []
+    steps = []
     blocks = predict(
         saved, new_rows, tmp_path / "blocks.csv", keep=["id", "pay"], block_rows=7,
-        progress=lambda *far: heard.append(far),
+        progress=lambda *step: steps.append(step),
     )  # fmt: skip
     assert blocks == whole
     assert (tmp_path / "blocks.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
-    assert heard[-1] == (40, 40)
-    assert len(heard) > 5
+    assert steps[-1] == (40, 40)
+    assert len(steps) > 5
     assert "'job': 'pilot' (2 rows)." in " ".join(whole.notes)
     assert "1 of 40 rows (indices from 0: 7)" in " ".join(whole.notes)
-    assert whole.agreement.startswith("The column 'class' is not needed for predicting; ")
+    assert whole.agreement.startswith("The target 'class' was not used; accuracy ")
 
 
 def test_any_format_to_any_format(saved, new_rows, tmp_path):
     table = read_table(new_rows, kinds={"id": "categorical"})
-    words = {name: table.column(name).tolist() for name in ("id", "job", "class")}
-    numbers = {name: table.column(name) for name in ("age", "pay")}
-    parquet.write_table(pa.table(words | numbers), tmp_path / "new.parquet")
+    categorical = {name: table.column(name).tolist() for name in ("id", "job", "class")}
+    numeric = {name: table.column(name) for name in ("age", "pay")}
+    parquet.write_table(pa.table(categorical | numeric), tmp_path / "new.parquet")
     texts = {}
     for new in ("new.csv", "new.parquet"):
         for out in ("out.csv", "out.parquet"):
@@ -80,7 +80,7 @@ def test_any_format_to_any_format(saved, new_rows, tmp_path):
 
 
 @pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
-def test_nothing_is_half_written(saved, new_rows, tmp_path, out):
+def test_files_are_written_atomically(saved, new_rows, tmp_path, out):
     (tmp_path / out).write_text("before", encoding="utf-8")
     lines = new_rows.read_text(encoding="utf-8").splitlines()
     new_rows.write_text("\n".join([*lines, "99;1e300;cook;1;no"]), encoding="utf-8")
@@ -91,16 +91,16 @@ def test_nothing_is_half_written(saved, new_rows, tmp_path, out):
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def test_kept_columns_must_not_be_called_like_predictions(saved, new_rows, tmp_path):
+def test_kept_columns_must_not_have_names_of_predictions(saved, new_rows, tmp_path):
     text = new_rows.read_text(encoding="utf-8").replace("id;", "prediction;", 1)
     new_rows.write_text(text, encoding="utf-8")
     predict(saved, new_rows, tmp_path / "out.csv", keep=["prediction"])
-    with pytest.raises(ValueError, match="have the names of predictions: prediction; Parquet"):
+    with pytest.raises(ValueError, match="same names as prediction columns: prediction"):
         predict(saved, new_rows, tmp_path / "out.parquet", keep=["prediction"])
 
 
-class Told:
-    """Says the sources that it is told."""
+class BySource:
+    """Predicts by the source."""
 
     classes_ = np.array(["no", "yes"])
 
@@ -108,32 +108,32 @@ class Told:
         return np.where(np.asarray(sources) == "Bern", "yes", "no")
 
 
-def test_sources_are_told_block_by_block(tmp_path):
+def test_sources_are_passed_block_by_block(tmp_path):
     rows = "".join(f"{('Bern', 'Rome', '')[i % 3]},{i}\n" for i in range(30))
     (tmp_path / "new.csv").write_text(f"site,size\n{rows}", encoding="utf-8")
-    saved = SavedModel(Told(), ("size",), ("numeric",), source=SourceColumn("site", ("Bern",)))
+    saved = SavedModel(BySource(), ("size",), ("numeric",), source=SourceColumn("site", ("Bern",)))
     done = predict(saved, tmp_path / "new.csv", tmp_path / "out.csv", block_rows=4)
     assert (tmp_path / "out.csv").read_text().split()[1:] == ["yes", "no", "no"] * 10
     (note,) = done.notes
-    assert note.endswith("has not met, answered without: 'Rome' (10 rows), no source (10 rows).")
+    assert note.startswith("Unknown sources, predicted as new ones: 'Rome' (10 rows), missing")
 
 
-class Unsure:
-    """Tells a spread where the number is positive."""
+class WithStd:
+    """Predicts a standard deviation where the value is positive."""
 
     def predict(self, X, return_std=False):
         return (X[:, 0], np.maximum(X[:, 0], 0)) if return_std else X[:, 0]
 
 
 @pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
-def test_blocks_without_a_spread_have_gaps_in_its_columns(tmp_path, out):
-    numbers = "".join(f"{value}\n" for value in [*range(1, 13), *[0] * 6])
-    (tmp_path / "new.csv").write_text(f"a,b\n{numbers}".replace("\n", ",1\n", 30).replace(
+def test_blocks_without_a_std_have_missing_values_there(tmp_path, out):
+    values = "".join(f"{value}\n" for value in [*range(1, 13), *[0] * 6])
+    (tmp_path / "new.csv").write_text(f"a,b\n{values}".replace("\n", ",1\n", 30).replace(
         "a,b,1", "a,b"), encoding="utf-8")  # fmt: skip
-    saved = SavedModel(Unsure(), ("a",), ("numeric",), ignored=("b",))
+    saved = SavedModel(WithStd(), ("a",), ("numeric",), ignored=("b",))
     predict(saved, tmp_path / "new.csv", tmp_path / out, block_rows=3)
     if out == "out.csv":
         lines = (tmp_path / out).read_text().splitlines()
-        assert (lines[0], lines[-1]) == ("prediction,spread,low,high", "0,,,")
+        assert (lines[0], lines[-1]) == ("prediction,std,lower,upper", "0,,,")
     else:
-        assert parquet.read_table(tmp_path / out).column("spread").to_pylist()[-1] is None
+        assert parquet.read_table(tmp_path / out).column("std").to_pylist()[-1] is None

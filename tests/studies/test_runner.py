@@ -121,7 +121,9 @@ def test_an_interrupt_stores_what_is_finished_and_says_how_to_go_on(store):
         if done == 3:
             threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
 
-    with pytest.raises(ExperimentInterrupt, match=r"Stopped after \d+ of 40 cells; run the same"):
+    with pytest.raises(
+        ExperimentInterrupt, match=r"Interrupted after \d+ of 40 cells; run the same"
+    ):
         run_study(slow, store, progress=interrupt_soon)
     assert 3 <= len(store) < 40
     assert signal.getsignal(signal.SIGINT) is handler

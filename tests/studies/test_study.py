@@ -28,7 +28,7 @@ from ensemblage.studies._study import (
 POINTS = (MethodPoint("majority", "m", {}), MethodPoint("svm", "s", {"C": 2.0}))
 
 
-def test_cells_leave_out_what_is_usual_and_read_back():
+def test_cells_omit_defaults_and_can_be_parsed():
     study = Study("s", "S", ("iris",), POINTS, Splits(seed=7, folds=2))
     first, *_, last = study.cells({"iris": "abc"})
     assert first.params == {
@@ -51,7 +51,7 @@ def rows():
     return Dataset("d", X, y, ("x",), ("numeric",), sources=sources)
 
 
-def test_folds_of_a_repeat_part_the_rows(rows):
+def test_folds_of_a_repeat_partition_the_rows(rows):
     splits = Splits(seed=3, repeats=2, folds=4)
     assert splits.places() == [(r, f) for r in (0, 1) for f in range(4)]
     tested = np.concatenate([splits.rows(rows, 1, fold).test for fold in range(4)])
@@ -69,7 +69,7 @@ def test_new_sources_are_tested_whole(rows):
         assert not set(rows.sources[parts.train]) & set(rows.sources[parts.test])
 
 
-def test_a_share_is_drawn_by_class(rows):
+def test_a_test_share_is_stratified(rows):
     splits = Splits(folds=None, test_share=0.25)
     parts = splits.rows(rows, 0, 0)
     assert (rows.y[parts.test] == "a").sum() == 4
@@ -77,7 +77,7 @@ def test_a_share_is_drawn_by_class(rows):
     assert (splits.share, splits.places()) == (0.25, [(0, 0)])
 
 
-def test_a_fold_has_a_seed_of_its_own():
+def test_each_fold_has_its_own_seed():
     splits = Splits(seed=1, repeats=2, folds=3)
     assert len({splits.fold_seed(*place) for place in splits.places()}) == 6
 
@@ -95,9 +95,9 @@ def test_rows_by_hand():
     (table,) = summarise_study(results, study)
     first, second = table.rows
     assert (first.ours, first.repeats, first.note) == (0.6, 2, "")
-    assert (second.ours, second.note) == (None, "gives no probabilities")
+    assert (second.ours, second.note) == (None, "no log loss: the method gives no probabilities")
     assert table.greater_is_better is False
-    assert table.notes[0].startswith("2 stratified folds, drawn once, the same")
+    assert table.notes[0].startswith("Stratified 2-fold cross-validation, the same splits")
 
 
 def test_a_tuned_parameter_that_is_given_is_fixed():
@@ -108,7 +108,7 @@ def test_a_tuned_parameter_that_is_given_is_fixed():
     assert list(model[-1].param_grid) == ["gamma"]
 
 
-def test_a_seed_knows_the_fit_but_not_what_things_are_called():
+def test_a_seed_depends_on_the_fit_and_not_on_names():
     params = {"dataset": "iris", "method": "svm", "params": {}, "repeat": 0, "fold": 1, "seed": 0}
     cell = Cell("compare", params | {"folds": 5}, 2, "abc")
     assert fit_seed(cell) == fit_seed(Cell("other", {**cell.params, "dataset": "i"}, 2, "abc"))
@@ -139,7 +139,7 @@ def test_classes_keep_their_shares(labels, limit, seed):
             assert abs((y[drawn] == label).sum() - expected) <= len(set(labels))
 
 
-def test_only_superlinear_methods_lose_rows_at_first(monkeypatch):
+def test_superlinear_methods_are_subsampled_first(monkeypatch):
     monkeypatch.setattr(module, "SUPERLINEAR_ROWS", 30)
     rows = np.arange(100)
     y = np.array(list("ab") * 50)
@@ -149,20 +149,20 @@ def test_only_superlinear_methods_lose_rows_at_first(monkeypatch):
     assert len(svm.train) == 30
     np.testing.assert_array_equal(svm.train, strata.train)
     assert len(forest.train) == 60
-    fewer, lighter = quick_notes([fold], methods)
-    assert fewer.startswith("To be quick, RBF SVM and strata ensemble learned from 30 of 60 train")
-    assert lighter == "To be quick, RBF SVM tried fewer settings."
-    monkeypatch.setattr(module, "MOST_ROWS", 50)
+    fewer, reduced = quick_notes([fold], methods)
+    assert fewer.startswith("`quick`: RBF SVM and strata ensemble fitted on 30 of 60 train")
+    assert reduced == "`quick`: smaller hyperparameter grids for RBF SVM."
+    monkeypatch.setattr(module, "MAX_ROWS", 50)
     monkeypatch.setattr(module, "TEST_ROWS", 20)
     kept = [fewer_rows(fold, y, method, 7) for method in methods]
     assert [len(each.train) for each in kept] == [30, 30, 50]
     assert [len(each.test) for each in kept] == [20, 20, 20]
     notes = quick_notes([fold], methods)
-    assert notes[1].startswith("To be quick, every other method learned from 50 of 60 training")
-    assert notes[2] == "To be quick, each fold was tested on 20 rows."
+    assert notes[1].startswith("`quick`: other methods fitted on 50 of 60 training")
+    assert notes[2] == "`quick`: 20 test rows per fold."
 
 
-def test_small_data_are_used_whole():
+def test_small_data_are_not_subsampled():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     y = np.where(X[:, 0] > 0, "a", "b")
@@ -175,7 +175,7 @@ def test_small_data_are_used_whole():
     assert quick.notes == ()
 
 
-def test_a_quick_fit_tunes_less():
+def test_a_quick_fit_has_a_smaller_grid():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     data = Dataset("d", X, np.where(X[:, 0] > 0, "a", "b"), ("x", "y"), ("numeric", "numeric"))
@@ -199,8 +199,8 @@ class Broken(RegressorMixin, BaseEstimator):
         return np.full(len(X), np.inf)
 
 
-def test_what_is_not_finite_is_an_error():
-    with pytest.raises(ValueError, match="not a finite number"):
+def test_infinite_predictions_are_an_error():
+    with pytest.raises(ValueError, match="NaN or infinity"):
         score_model(Broken(), np.zeros((3, 1)), np.zeros(3), REGRESSION)
 
 

@@ -19,21 +19,21 @@ def free(monkeypatch, n_bytes):
     monkeypatch.setattr("ensemblage.studies._train.free_memory", lambda: n_bytes)
 
 
-def test_what_a_table_takes_is_said(path, monkeypatch):
+def test_the_memory_of_a_table_is_noted(path, monkeypatch):
     free(monkeypatch, 480_000_000)
     assert memory_note(path, "auto") == (
-        "The method 'auto' reads the table into memory, where it takes about 0.2 GB, and a fit "
-        "about as much again."
+        "The method 'auto' reads the table into memory: about 0.2 GB, and about as much again for "
+        "the fit."
     )
 
 
-def test_a_table_that_would_fill_the_memory_is_refused(path, monkeypatch):
+def test_a_table_larger_than_memory_is_refused(path, monkeypatch):
     free(monkeypatch, 479_999_999)
-    with pytest.raises(ValueError, match=r"again; 0\.5 GB are free\. Take `method` strata, which"):
+    with pytest.raises(ValueError, match=r"fit; 0\.5 GB are free\. Use `method` strata, which"):
         memory_note(path, "auto")
 
 
-def test_of_other_files_nothing_is_said(tmp_path, monkeypatch):
+def test_other_files_have_no_note(tmp_path, monkeypatch):
     free(monkeypatch, 0)
     (tmp_path / "rows.csv").write_text("a\n1\n")
     parquet.write_table(pa.table({"x": [1.0]}), tmp_path / "small.parquet")
@@ -42,7 +42,7 @@ def test_of_other_files_nothing_is_said(tmp_path, monkeypatch):
     assert memory_note("iris", "auto") is None
 
 
-def test_large_is_what_would_take_256_mb(tmp_path, monkeypatch):
+def test_large_files(tmp_path, monkeypatch):
     path = tmp_path / "rows.parquet"
     parquet.write_table(pa.table({"x": [1.0]}), path)
     assert not is_large_parquet(path)

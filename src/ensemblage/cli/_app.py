@@ -41,7 +41,11 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(
+    help="Models for data from several places (hospitals, sites, sensors): compare, fit, explain, "
+    "and validate at a new place.\n\nStart with `ensemblage compare`: without a file it runs on a "
+    "bundled dataset."
+)
 def _options(
     version: Annotated[
         bool,
@@ -50,13 +54,10 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Ensembles whose diversity is placed on purpose, from a data file to a saved model.
-
-    Start with `ensemblage compare`: without a file it runs on a bundled dataset.
-    """
+    del version
 
 
 def main() -> None:
     """Run the command line."""
-    gc.disable()  # what is imported stays: `begin_work` turns it on again
+    gc.disable()  # faster imports; `begin_work` enables it again
     app(prog_name="ensemblage")

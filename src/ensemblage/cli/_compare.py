@@ -29,7 +29,7 @@ from ensemblage.cli._console import (
 from ensemblage.cli._options import (
     AUTO,
     METHOD_NAMES,
-    NUMBER_METHOD_NAMES,
+    REGRESSION_METHOD_NAMES,
     complete_method,
     read_options,
 )
@@ -38,10 +38,12 @@ if TYPE_CHECKING:
     from ensemblage.studies import Comparison
 
 
+# Dataset used without a file.
 BUNDLED = "breast-cancer"
-LONG = 200
+# Characters shown of a warning or error of a fit.
+MAX_TEXT = 200
+# Rows sampled from a larger file with --quick.
 QUICK_ROWS = 50_000
-"""So many rows of a large file are enough for a first look."""
 
 
 @guarded
@@ -52,7 +54,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             metavar="DATA",
             show_default=False,
             help="A CSV, TSV, ARFF, Parquet or Excel file, `-` for CSV from standard input, or the "
-            "name of a dataset; a bundled one if left out.",
+            "name of a dataset. Default: a bundled one.",
         ),
     ] = None,
     *,
@@ -65,45 +67,48 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             "-m",
             metavar="METHOD",
             autocompletion=complete_method,
-            help="A method (may be repeated); left out, all, or the main ones with --quick: "
-            f"{METHOD_NAMES}; for numbers: {NUMBER_METHOD_NAMES}.",
+            help=f"Method (may be repeated). Classification: {METHOD_NAMES}. Regression: "
+            f"{REGRESSION_METHOD_NAMES}. Default: all, or the main ones with --quick.",
         ),
     ] = None,
     folds: Annotated[
         int | None,
         typer.Option(
             "--folds", min=2, metavar="N",
-            help="Folds of the cross-validation: 5, or 3 with --quick.", show_default=False,
+            help="Folds of the cross-validation. Default: 5, or 3 with --quick.",
+            show_default=False,
         ),
     ] = None,
     quick: Annotated[
         bool,
         typer.Option(
             "--quick",
-            help="A first look: 3 folds, fewer rows, less tuning; notes say what was left out.",
+            help="Faster: 3 folds, subsampled rows, smaller hyperparameter grids, fewer methods.",
         ),
     ] = False,
     repeats: Annotated[
-        int, typer.Option(min=1, metavar="N", help="How often to draw the folds anew.")
+        int, typer.Option(min=1, metavar="N", help="Repeats of the cross-validation.")
     ] = 1,
     measure: options.Measure = AUTO,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE.csv", help="Write the table.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE.csv", help="Write the table as CSV."),
     ] = None,
     report: options.Report = None,
     source: options.Source = None,
     new_sources: Annotated[
         bool,
         typer.Option(
-            "--new-sources", help="Test on sources that were not trained on; needs --source."
+            "--new-sources",
+            help="Test on sources that are not in the training rows; needs --source.",
         ),
     ] = False,
     results: Annotated[
         Path | None,
         typer.Option(
             "--results", metavar="FILE",
-            help="Keep scores there as they come: stopped, the same command goes on. Without it "
-            "they are kept in memory only.",
+            help="Results file: an interrupted comparison is resumed by the same command. Without "
+            "it scores are not stored.",
         ),
     ] = None,
     budget: options.Budget = None,
@@ -117,7 +122,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:  # fmt: skip
-    """Compare our methods with strong baselines on the same folds."""
+    """Compare methods by cross-validation on the same folds, and recommend one."""
     del debug
     check_data(data)
     from ensemblage.datasets import open_dataset
@@ -132,7 +137,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
     check_outputs(output, report)
     if data is None:
-        note(f"No data given, so the bundled dataset {BUNDLED!r} is used.")
+        note(f"No file given: using the bundled dataset {BUNDLED!r}.")
     for name in method or ():
         check_method_name(name)
     dataset = open_dataset(
@@ -170,19 +175,21 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         _show(result)
     _show_notes(result)
     if results is not None and not result.finished:
-        say("Run the same command again to go on.", stderr=True)
+        say("Run the same command again to resume.", stderr=True)
     if output is not None:
         say(f"Written to {output}.", stderr=True)
 
 
 def _refuse_nothing(result: Comparison, results: Path | None) -> None:
-    """End with an error where there is nothing to show."""
+    """Raise an error if there is no result to show."""
     n_folds = result.methods[0].n_folds
     if n_folds == 0:
-        remedy = "" if results is None else ", or run the same command again to go on"
-        raise ValueError(f"the budget ended before every method had a fold: give more{remedy}.")
+        remedy = "" if results is None else ", or run the same command again to resume"
+        raise ValueError(
+            f"the budget ended before every method had a fold: increase --budget{remedy}."
+        )
     if all(len(each.failures) == n_folds for each in result.methods):
-        raise ValueError(f"every method failed; the first said: {result.methods[0].failures[0]}")
+        raise ValueError(f"every method failed; first error: {result.methods[0].failures[0]}")
 
 
 def _show(result: Comparison) -> None:
@@ -206,7 +213,7 @@ def _show_notes(result: Comparison) -> None:
     for each in result.methods:
         folds = each.n_folds
         for text, times in each.warnings.items():
-            note(f"{each.label}, {times} of {folds} folds: {shortened(text, LONG)}")
+            note(f"{each.label}, {times} of {folds} folds: {shortened(text, MAX_TEXT)}")
         if each.failures:
-            first = shortened(next(iter(each.failures.values())), LONG)
+            first = shortened(next(iter(each.failures.values())), MAX_TEXT)
             note(f"{each.label} failed on {len(each.failures)} of {folds} folds: {first}")

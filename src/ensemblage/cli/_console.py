@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
-# In a pipe there is no screen to fit; a table must not be folded for one.
+# Width of tables that do not go to a terminal, in characters.
 PIPE_WIDTH = 160
-# A hyphen is what other programs read as a minus or as nothing.
+# Other programs read a hyphen as a minus or as a missing value.
 PLAIN_MARKS = str.maketrans("\N{EN DASH}\N{MINUS SIGN}", "--")
-# By name: importing them would import scikit-learn before --help can answer.
+# By name: importing them would import scikit-learn, slow for --help.
 USAGE_ERRORS = frozenset({"ExperimentFileError", "TargetNotGivenError", "UnknownMethodError"})
-# The library speaks of its parameters and functions, a command of its options and its like.
-# `name` becomes --name but for these.
+# Messages of the library name parameters and functions; commands show options instead.
+# Parameters whose option has another name:
 IN_COMMANDS = {
     "source_column": "--source",
     "n_clusters": "--clusters",
@@ -55,6 +55,7 @@ IN_COMMANDS = {
     "list_datasets()": "`ensemblage datasets`",
     "save()": "`ensemblage fit`",
 }
+# Parameters whose option has the same name:
 SAME_NAMES = {
     "target",
     "new_sources",
@@ -67,21 +68,21 @@ SAME_NAMES = {
     "method",
 }
 
-# How often a program that reads standard error hears of progress, in seconds.
+# Seconds between lines of progress where standard error is not a terminal.
 LINE_SECONDS = 10.0
-COMPILING = "compiling, once per machine"
+COMPILING = "compiling kernels (once per machine)"
 
 interrupts: list[int] = []
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Make a console for this moment's standard output or error; in a pipe it folds no lines."""
+    """Console of the current standard output or error; outside a terminal lines are not wrapped."""
     made = Console(stderr=stderr, highlight=False)
     return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=PIPE_WIDTH)
 
 
 def say(text: str, *, stderr: bool = False, style: str | None = None) -> None:
-    """Print a line of plain text, folded at blanks on a screen; brackets in it are brackets."""
+    """Print a line of plain text, wrapped in a terminal; without rich's markup."""
     from ensemblage._core import fold_sentence
 
     out = console(stderr=stderr)
@@ -90,12 +91,12 @@ def say(text: str, *, stderr: bool = False, style: str | None = None) -> None:
 
 
 def note(text: str) -> None:
-    """Print a note of one sentence on standard error."""
+    """Print a note on standard error."""
     say(f"Note: {as_command(text)}", stderr=True, style="yellow")
 
 
 def as_command(text: str) -> str:
-    """Put options in the place of the parameters that a message of the library names."""
+    """Replace names of parameters in a message of the library by options."""
 
     def option(match: re.Match[str]) -> str:
         name = match[1]
@@ -106,12 +107,12 @@ def as_command(text: str) -> str:
 
 
 def shortened(text: str, width: int = 160) -> str:
-    """Cut a text that is too long for a line."""
+    """Truncate a long text."""
     return text if len(text) <= width else f"{text[:width]}…"
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Write a table as CSV; None is an empty field, and no text is a spreadsheet's formula."""
+    """Write a table as CSV; None is an empty field, and formulas are escaped."""
     buffer = io.StringIO()
     lines = ([no_formula(field) for field in row] for row in [header, *rows])
     csv.writer(buffer, lineterminator="\n").writerows(lines)
@@ -119,14 +120,14 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def show_json(document: Any) -> None:
-    """Print a document as JSON on standard output; what is no number is null."""
+    """Print a document as JSON on standard output; NaN is null."""
     import msgspec
 
     typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
 
 
 def show_reason(card: DataSummary) -> None:
-    """Say why numbers are predicted, or taken for classes; words leave no doubt."""
+    """Print how the task was inferred from a numeric target."""
     if card.has_numeric_target:
         say(f"  {as_command(card.task_reason)}")
 
@@ -140,7 +141,7 @@ def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[list[str]]) ->
 
 
 def show_block(table: TableBlock) -> None:
-    """Print a table on standard output, its headings bold; it is folded or turned to fit."""
+    """Print a table on standard output, wrapped or transposed to fit the width."""
     from ensemblage._core import text_table
 
     out = console()
@@ -156,14 +157,14 @@ def show_block(table: TableBlock) -> None:
 
 
 def begin_work() -> None:
-    """Collect garbage from here on, but do not search what has been imported for it."""
+    """Enable garbage collection, without scanning what has been imported."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
 
 
 def check_data(data: str | None) -> None:
-    """Refuse a file that is not there, before anything large is imported to read it."""
+    """Refuse a missing file, before large imports."""
     from ensemblage.datasets import check_file, names_file
 
     if data is not None and data != "-" and names_file(data):
@@ -171,7 +172,7 @@ def check_data(data: str | None) -> None:
 
 
 def check_outputs(output: Path | None, report: Path | None = None) -> None:
-    """Refuse files that could not be written in the end, before any work is done for them."""
+    """Refuse files that cannot be written, before any work is done."""
     if output is not None or report is not None:
         from ensemblage.persistence import check_writable
 
@@ -185,7 +186,7 @@ def check_outputs(output: Path | None, report: Path | None = None) -> None:
 
 
 def write_page(path: Path, result: Any) -> None:
-    """Render a result, or a page of it, and write it."""
+    """Write the HTML report of a result."""
     from ensemblage.persistence import write_atomically
     from ensemblage.report import render
 
@@ -194,12 +195,12 @@ def write_page(path: Path, result: Any) -> None:
 
 
 def data_name(data: str) -> str:
-    """Name data after their file, without its folder."""
+    """File name of the data, without its folder."""
     return "standard input" if data == "-" else Path(data).name
 
 
 def guarded(command: Command) -> Command:
-    """Turn errors into one sentence on standard error and an exit code.
+    """Print errors as one sentence on standard error, and set the exit code.
 
     The command has a parameter ``debug``. It exits with 1 for a failure, 2 for wrong usage, 130
     when interrupted.
@@ -211,7 +212,7 @@ def guarded(command: Command) -> Command:
             with _interrupts_remembered():
                 command(*args, **options)
         except KeyboardInterrupt as stop:
-            say(str(stop) or "Stopped; nothing was written.", stderr=True)
+            say(str(stop) or "Interrupted; nothing was written.", stderr=True)
             raise typer.Exit(130) from None
         except BrokenPipeError:
             raise
@@ -223,7 +224,7 @@ def guarded(command: Command) -> Command:
         except RuntimeError as error:
             if options.get("debug") or isinstance(error, typer.Exit | typer.Abort):
                 raise
-            say(f"Error: {_sentence(error)} --debug shows where.", stderr=True, style="red")
+            say(f"Error: {_sentence(error)} Use --debug for a traceback.", stderr=True, style="red")
             raise typer.Exit(1) from None
 
     return guard  # type: ignore[return-value]
@@ -231,7 +232,7 @@ def guarded(command: Command) -> Command:
 
 @contextmanager
 def _interrupts_remembered() -> Iterator[None]:
-    """Note down a Ctrl-C: compiled code below may swallow the exception, the bar asks again."""
+    """Record a Ctrl-C: compiled code may swallow the exception; the progress bar checks again."""
 
     def remember(number: int, frame: Any) -> None:
         interrupts.append(number)
@@ -245,7 +246,7 @@ def _interrupts_remembered() -> Iterator[None]:
     shown = sys.unraisablehook
 
     def show(ignored: Any) -> None:
-        """Keep quiet of a Ctrl-C that came while an object was freed: it is remembered."""
+        """Hide a Ctrl-C raised while an object was freed: it is recorded."""
         if not issubclass(ignored.exc_type, KeyboardInterrupt):
             shown(ignored)
 
@@ -270,8 +271,8 @@ def _exit_code(error: Exception) -> int:
     return 2 if type(error).__name__ in USAGE_ERRORS else 1
 
 
-def in_words(seconds: float) -> str:
-    """Write a time as a person would: "50 s", "4 min" or "2 h 10 min"."""
+def format_duration(seconds: float) -> str:
+    """Format seconds as "50 s", "4 min" or "2 h 10 min"."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -281,7 +282,7 @@ def in_words(seconds: float) -> str:
 
 
 class Advance:
-    """Moves a bar on: ``advance(done, total)``; ``expect`` gives the cost of what is done."""
+    """Advances a progress bar: ``advance(done, total)``; ``expect`` sets the expected cost."""
 
     def __init__(self, bar: Progress, task: str, results: Path | None, *, compiles: bool) -> None:
         self._bar, self._task, self._results = bar, bar.add_task(task, total=None, far=""), results
@@ -290,7 +291,7 @@ class Advance:
         self._first: int | None = None
 
     def expect(self, spent: float, whole: float) -> None:
-        """Note the expected cost of what is done and of all, by which the time left is judged."""
+        """Set the expected cost of finished and of all work, for the estimate of the time left."""
         self._cost = spent, whole
 
     def __call__(self, done: int, total: int) -> None:
@@ -299,14 +300,14 @@ class Advance:
         if self._first is None:
             self._first = done
             if done and self._results is not None:
-                found = f"{done} of {count(total, 'cell')} found in {self._results}."
+                found = f"Resuming: {done} of {count(total, 'cell')} stored in {self._results}."
                 self._bar.console.print(found, markup=False, soft_wrap=True)
         self._waits = self._waits and done == self._first
         spent, whole = self._cost or (done, total)
         self._bar.update(self._task, completed=spent, total=whole, far=f"{done} of {total}")
 
     def is_compiling(self) -> bool:
-        """Whether nothing is done yet because kernels are compiled, here or in a worker."""
+        """Whether kernels are being compiled, here or in a worker, before the first result."""
         if not self._waits or self._first is None:
             return False
         from ensemblage._core import seem_compiling
@@ -318,10 +319,10 @@ class Advance:
 def progress_bar(
     task: str, *, results: Path | None = None, compiles: bool = False
 ) -> Iterator[Advance]:
-    """Show a bar with the time left on standard error, or lines if that is no screen.
+    """Show a progress bar on standard error, or lines if that is not a terminal.
 
-    What it yields is to be called as ``advance(done, total)``; what is done at the first call was
-    found in the file of results. ``compiles`` tells whether compiled kernels are used.
+    Call the yielded object as ``advance(done, total)``; what is done at the first call was stored
+    in the results file. ``compiles``: whether compiled kernels are used.
     """
     from rich import progress
     from rich.text import Text
@@ -329,7 +330,7 @@ def progress_bar(
     begin_work()
 
     class TimeLeft(progress.TimeRemainingColumn):
-        """What to expect, as of now."""
+        """Estimate of the time left."""
 
         def render(self, task: progress.Task) -> Text:
             return Text(COMPILING) if advance.is_compiling() else super().render(task)
@@ -343,16 +344,16 @@ def progress_bar(
         TimeLeft(),
     )
     err = console(stderr=True)
-    # a single fit may take longer than the 30 seconds over which rich looks back
+    # a single fit may take longer than rich's 30 seconds of history
     bar = progress.Progress(*columns, console=err, transient=True, speed_estimate_period=inf)
     advance = Advance(bar, task, results, compiles=compiles)
-    with bar if err.is_terminal else _lines_now_and_then(bar, advance):
+    with bar if err.is_terminal else _progress_lines(bar, advance):
         yield advance
 
 
 @contextmanager
 def late_bar(task: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar from the first call on; none without."""
+    """Show a progress bar from the first call on."""
     bars: list[Advance] = []
 
     with ExitStack() as stack:
@@ -366,8 +367,8 @@ def late_bar(task: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def _lines_now_and_then(bar: Progress, advance: Advance) -> Iterator[None]:
-    """Write how far a bar is, every ten seconds: a long fit is then no silence."""
+def _progress_lines(bar: Progress, advance: Advance) -> Iterator[None]:
+    """Print the progress every ten seconds."""
     finished = threading.Event()
 
     def write() -> None:
@@ -375,8 +376,8 @@ def _lines_now_and_then(bar: Progress, advance: Advance) -> Iterator[None]:
             for task in bar.tasks:
                 left = task.time_remaining
                 hint = COMPILING if advance.is_compiling() else ""
-                hint = f"about {in_words(left)} left" if left else hint
-                far = ", ".join(filter(None, (task.fields["far"], hint))) or "at work"
+                hint = f"about {format_duration(left)} left" if left else hint
+                far = ", ".join(filter(None, (task.fields["far"], hint))) or "running"
                 say(f"{task.description}: {far}", stderr=True)
 
     writer = threading.Thread(target=write, daemon=True)

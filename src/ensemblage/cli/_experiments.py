@@ -32,14 +32,15 @@ if TYPE_CHECKING:
     from ensemblage.studies import CellResult, Experiment, ResultRow, ResultTable, RunDocument
 
 
-# The scale of an experiment that no paper has.
+# Scale of an experiment that is declared in a TOML file.
 OWN = "declared"
-MOST_FAILURES = 3
+# Failed cells of which the error is shown.
+MAX_FAILURES = 3
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What the user asked for, beside the experiment itself; seed and scale are only shown."""
+    """Options of a run; seed and scale are only displayed."""
 
     results: Path
     jobs: int
@@ -59,7 +60,7 @@ def run_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         Path,
         typer.Argument(
             metavar="FILE.toml", show_default=False,
-            help="Declares datasets, methods, parameters and repeats.",
+            help="File that declares datasets, methods, parameters and repeats.",
         ),
     ],
     *,
@@ -73,14 +74,15 @@ def run_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     seed: Annotated[
         int | None,
         typer.Option(
-            "--seed", min=0, callback=check_seed, metavar="N", help="In place of the file's own.",
+            "--seed", min=0, callback=check_seed, metavar="N",
+            help="Random seed. Default: that of the file.",
         ),
     ] = None,
     jobs: options.Jobs = -1,
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:  # fmt: skip
-    """Run an experiment of your own; it can stop anywhere and go on where it stopped."""
+    """Run an experiment declared in a TOML file; interrupted runs can be resumed."""
     del debug
     from ensemblage.studies import StudyParams, read_study
 
@@ -96,7 +98,7 @@ def run_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
 def _known(name: str) -> str:
     if name not in PAPER_EXPERIMENTS:
-        raise typer.BadParameter(f"{name!r} is none of: {', '.join(PAPER_EXPERIMENTS)}.")
+        raise typer.BadParameter(f"{name!r} is not one of: {', '.join(PAPER_EXPERIMENTS)}.")
     return name
 
 
@@ -106,7 +108,7 @@ def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as hel
         str,
         typer.Argument(
             metavar="TABLE",
-            help=f"Which table or figure: {', '.join(PAPER_EXPERIMENTS)}.",
+            help=f"Table or figure of a paper: {', '.join(PAPER_EXPERIMENTS)}.",
             callback=_known,
             autocompletion=lambda: list(PAPER_EXPERIMENTS),
             show_default=False,
@@ -114,9 +116,9 @@ def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as hel
     ],
     *,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A declared part of it, in under two minutes.")
+        bool, typer.Option("--quick", help="A small subset, in under two minutes.")
     ] = False,
-    full: Annotated[bool, typer.Option("--full", help="The paper's whole protocol.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="The paper's full protocol.")] = False,
     dataset: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Only this dataset (may be repeated)."),
@@ -133,7 +135,7 @@ def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as hel
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Run the experiments behind a paper's table; print the paper's figures beside ours."""
+    """Reproduce a paper's table or figure; print the paper's values beside ours."""
     del debug
     if quick and full:
         raise typer.BadParameter("--quick and --full exclude each other.")
@@ -150,7 +152,7 @@ def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as hel
 
 
 def _check_files(asked: RunOptions) -> None:
-    """Refuse files that could not be written, before any work is done."""
+    """Refuse files that cannot be written, before any work is done."""
     if asked.export is not None:
         from ensemblage.studies import check_export
 
@@ -159,7 +161,7 @@ def _check_files(asked: RunOptions) -> None:
 
 
 def _run_and_show(experiment: Experiment, asked: RunOptions) -> None:
-    """Run an experiment as far as asked, then print its tables."""
+    """Run an experiment within the budget, then print its tables."""
     from ensemblage.studies import ResultStore, export_results, run_study
 
     with ExitStack() as stack:
@@ -189,7 +191,7 @@ def _run_and_show(experiment: Experiment, asked: RunOptions) -> None:
             _show(table, heads)
         for text in dict.fromkeys(text for table in tables for text in table.notes):
             say(f"- {text}")
-    _say_how_it_ended(results, document, asked)
+    _show_outcome(results, document, asked)
 
 
 def _document(
@@ -218,14 +220,14 @@ def _document(
 def _refuse_if_all_failed(results: Sequence[CellResult]) -> None:
     if results and all(each.error for each in results):
         raise ValueError(
-            f"all {len(results)} cells failed; the first said: {shortened(results[0].error)} "
-            "(--retry-failed tries them again)"
+            f"all {len(results)} cells failed; first error: {shortened(results[0].error)} "
+            "(--retry-failed repeats them)"
         )
 
 
 def _heading(table: ResultTable) -> str:
-    spread = any(row.standard_error is not None for row in table.rows)
-    return f"{table.title}: {table.measure}" + "; ± is a standard error" * spread
+    has_errors = any(row.standard_error is not None for row in table.rows)
+    return f"{table.title}: {table.measure}" + " ± standard error" * has_errors
 
 
 def _show(table: ResultTable, names: tuple[str, str]) -> None:
@@ -236,7 +238,7 @@ def _show(table: ResultTable, names: tuple[str, str]) -> None:
     heads += [("paper", "right")] * paper + [("ours" if paper else "mean", "right")]
     heads += [("difference", "right")] * paper + [("values", "right")]
     values = [value for row in table.rows for value in (row.ours, row.paper) if value is not None]
-    # four decimals for shares, two for what is larger, such as per cents
+    # four decimals for proportions, two for larger values such as percentages
     digits = 4 if max(map(abs, values), default=0.0) < 10 else 2
     show_table(heads, [_fields(row, digits, paper=paper) for row in table.rows])
     for text in (*table.summary, *entry_notes(table.rows)):
@@ -244,8 +246,8 @@ def _show(table: ResultTable, names: tuple[str, str]) -> None:
 
 
 def _fields(row: ResultRow, digits: int, *, paper: bool) -> list[str]:
-    spread = "" if row.standard_error is None else f" ± {row.standard_error:.{digits}f}"
-    ours = _number(row.ours, f".{digits}f") + ("" if row.ours is None else spread)
+    error = "" if row.standard_error is None else f" ± {row.standard_error:.{digits}f}"
+    ours = _number(row.ours, f".{digits}f") + ("" if row.ours is None else error)
     failed = f" ({row.failures} failed)" if row.failures else ""
     fields = [row.row, row.column]
     fields += [_number(row.paper, f".{digits}f")] * paper + [ours]
@@ -257,21 +259,19 @@ def _number(value: float | None, form: str) -> str:
     return "-" if value is None else f"{value:{form}}"
 
 
-def _say_how_it_ended(
-    results: Sequence[CellResult], document: RunDocument, asked: RunOptions
-) -> None:
+def _show_outcome(results: Sequence[CellResult], document: RunDocument, asked: RunOptions) -> None:
     failed = [each for each in results if each.error]
-    for each in failed[:MOST_FAILURES]:
+    for each in failed[:MAX_FAILURES]:
         note(f"A cell failed ({_params(each)}): {shortened(each.error)}")
     if failed:
         note(
             f"{count(len(failed), 'cell')} of {len(results)} failed; run the same command with "
-            "--retry-failed to try them again."
+            "--retry-failed to repeat them."
         )
     if not document.finished:
         say(
-            f"Stopped by the budget after {document.cells.done} of {document.cells.total} cells; "
-            "run the same command again to go on.",
+            f"Stopped at the end of the budget after {document.cells.done} of "
+            f"{document.cells.total} cells; run the same command again to resume.",
             stderr=True,
         )
     if asked.export is not None:

@@ -38,7 +38,7 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         typer.Argument(
             metavar="DATA",
             show_default=False,
-            help="Rows to look at: a CSV, TSV, ARFF, Parquet or Excel file, or `-` for CSV from "
+            help="Rows to explain: a CSV, TSV, ARFF, Parquet or Excel file, or `-` for CSV from "
             "standard input. Columns are matched by name.",
         ),
     ] = None,
@@ -47,8 +47,8 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         Path | None,
         typer.Option(
             "--output", "-o", metavar="FILE",
-            help="Draw it (.png, .svg or .pdf): the network, the features chosen together, or a "
-            "map of the strata and the rows of DATA. A name in .html is that of a report.",
+            help="Figure (.png, .svg or .pdf) of the network, of the features selected together, "
+            "or of the strata with the rows of DATA; or a report (.html).",
         ),
     ] = None,
     report: options.Report = None,
@@ -56,8 +56,8 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         int | None,
         typer.Option(
             "--row", min=0, metavar="N",
-            help="Tell what decided about one row of DATA: 0 is the first below the header. Its "
-            "strata, with reasons, and which columns moved the decision.",
+            help="Explain the prediction for one row of DATA (0: the first below the header): its "
+            "strata, with reasons, and the contribution of each column.",
         ),
     ] = None,
     read: options.Read = None,
@@ -66,9 +66,9 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:  # fmt: skip
-    """Show what a model is made of: strata and members, a network, features, coefficients.
+    """Explain a model: its strata and members, network, features or coefficients.
 
-    With `--row`, what decided about one row.
+    With `--row`, explain the prediction for one row.
     """
     del seed, jobs, debug
     check_data(data)
@@ -91,7 +91,7 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     else:
         _show(explained)
     if output is not None:
-        say(f"Drawn in {output}.", stderr=True)
+        say(f"Figure written to {output}.", stderr=True)
     if report is not None:
         from ensemblage.report import explanation_page
 
@@ -102,7 +102,7 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
 
 def _sort_outputs(output: Path | None, report: Path | None) -> tuple[Path | None, Path | None]:
-    """Take a page that was named as the output for what it is."""
+    """Treat an .html output as a report."""
     if output is None or output.suffix.lower() in PICTURES:
         return output, report
     if output.suffix.lower() not in PAGES or report is not None:
@@ -113,11 +113,11 @@ def _sort_outputs(output: Path | None, report: Path | None) -> tuple[Path | None
 def _check_usage(data: str | None, output: Path | None, row: int | None) -> None:
     if data is None and (output is not None or row is not None):
         option = "--output" if output is not None else "--row"
-        raise typer.BadParameter(f"{option} needs DATA: the rows to look at.")
+        raise typer.BadParameter(f"{option} needs DATA, the rows to explain.")
 
 
 def _read_rows(data: str, saved: SavedModel, read: list[str] | None) -> tuple[Any, Any, Any]:
-    """Read the model's columns, the target if it is there and complete, and the sources."""
+    """Read the model's columns, the target if it has no missing values, and the sources."""
     from ensemblage.datasets import is_missing
     from ensemblage.studies import read_rows
 

@@ -25,7 +25,7 @@ from ensemblage.cli._console import (
 from ensemblage.cli._options import (
     AUTO,
     METHOD_NAMES,
-    NUMBER_METHOD_NAMES,
+    REGRESSION_METHOD_NAMES,
     complete_method,
     read_options,
 )
@@ -49,7 +49,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     *,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="MODEL.skops", help="Where to save the model."),
+        typer.Option("--output", "-o", metavar="MODEL.skops", help="File for the model."),
     ],
     target: options.Target = None,
     task: options.Task = None,
@@ -60,7 +60,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             "-m",
             metavar="METHOD",
             autocompletion=complete_method,
-            help=f"One of: {METHOD_NAMES}; for numbers: {NUMBER_METHOD_NAMES}.",
+            help=f"Method. Classification: {METHOD_NAMES}. Regression: {REGRESSION_METHOD_NAMES}.",
         ),
     ] = AUTO,
     folds: options.Folds = 5,
@@ -75,9 +75,9 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Train one model, print its cross-validated score and what it learned, and save it.
+    """Fit a model, print its cross-validated score and a summary, and save it.
 
-    A Parquet file of numbers that would take 256 MB or more is read in blocks by `--method strata`.
+    `--method strata` reads a numeric Parquet file that would take 256 MB or more in blocks.
     """
     del debug
     check_data(data)
@@ -121,19 +121,19 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
 
 def _check_blocks(data: str, target: str | None, asked: dict[str, Any]) -> None:
-    """Refuse what takes all rows in memory."""
+    """Refuse options that need all rows in memory."""
     from ensemblage.blocks import parquet_columns
     from ensemblage.datasets import TargetNotGivenError
 
     wrong = [name for name, given in asked.items() if given]
     if wrong:
         raise ValueError(
-            f"{data} is read in blocks: leave {' and '.join(wrong)} out, or read some of its rows "
-            "into memory by --rows."
+            f"{data} is read in blocks, which does not support {' or '.join(wrong)}: read a sample "
+            "of the rows into memory by --rows instead."
         )
     if target is None:
         raise TargetNotGivenError(
-            f"Name the column to predict by `target`. The columns are: "
+            f"Set `target` to the column to predict. The columns are: "
             f"{listing(parquet_columns(data))}."
         )
 
@@ -164,7 +164,7 @@ def _save_and_show(trained: Trained, saved: dict[str, Any], output: Path, *, as_
         data=comparison.data,
         task=comparison.task,
         rmse_se=None if dataset.classes else row.score_se,
-        deviation=None if dataset.classes else float(dataset.y.std()),
+        target_std=None if dataset.classes else float(dataset.y.std()),
         **scores,
     )
     noted = {} if described is None else {"strata": to_builtins(described)}
@@ -183,27 +183,27 @@ def _save_and_show(trained: Trained, saved: dict[str, Any], output: Path, *, as_
 
 def _show(trained: Trained, training: TrainingDocument) -> None:
     dataset = trained.dataset
-    what = f"{len(training.classes)} classes" if training.classes else "numbers"
+    what = f"{len(training.classes)} classes" if training.classes else "regression"
     say(
         f"{dataset.name}: {training.n_rows} rows, {count(len(dataset.feature_names), 'column')}, "
-        f"{what} of {dataset.target!r}"
+        f"target {dataset.target!r} ({what})"
     )
     if training.data is not None:
         say(f"  {training.data.sentence}")
         show_reason(training.data)
-    over = f"over {training.folds} folds"
+    over = f"{training.folds}-fold CV"
     if trained.held_out:
-        over = f"on {len(dataset.y)} rows held out"
+        over = f"{len(dataset.y)} held-out rows"
     # with a score on one fold only there is no standard error
-    accuracy, rmse, score = training["accuracy"], training["rmse"], MEASURES["rmse"]
-    said = "no score, as the fits on the folds failed"
+    accuracy, rmse, measure = training["accuracy"], training["rmse"], MEASURES["rmse"]
+    text = "no score, as all fits of the cross-validation failed"
     if accuracy is not None:
         share = max(training.classes.values()) / training.n_rows
-        said = MEASURES["accuracy"].with_error(accuracy, training.accuracy_se, 4)
-        said = f"accuracy {said} {over} (the most frequent class alone: {share:.4f})"
-    elif rmse is not None and training.deviation is not None:
-        alone = score.written(training.deviation)
-        said = f"RMSE {score.with_error(rmse, training.rmse_se)} {over} (the mean alone: {alone})"
-    say(f"{trained.method.label}: {said}")
+        value = MEASURES["accuracy"].with_error(accuracy, training.accuracy_se, 4)
+        text = f"accuracy {value} ({over}; majority class {share:.4f})"
+    elif rmse is not None and training.target_std is not None:
+        value = measure.with_error(rmse, training.rmse_se)
+        text = f"RMSE {value} ({over}; mean {measure.written(training.target_std)})"
+    say(f"{trained.method.label}: {text}")
     for line in training.learned:
         say(f"  {line}")

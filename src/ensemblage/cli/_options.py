@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from ensemblage.datasets import ReadOptions
 
 
-# Written out, as the registry imports scikit-learn; a test keeps the two together.
+# Copied from the registry, which imports scikit-learn; a test compares the two.
 METHOD_NAMES = (
     "majority, logistic, svm, forest, boosting, "
     "strata, strata-sources, strata-paper, "
     "subspace, bayesnet, inner-bayesnet, tree, auto"
 )
-NUMBER_METHOD_NAMES = (
+REGRESSION_METHOD_NAMES = (
     "mean, ridge, svm, forest, boosting, strata, strata-sources, subspace, tree, auto"
 )
 AUTO = "auto"
@@ -32,7 +32,7 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def parse_time(text: str) -> float:
-    """Read a time such as ``90s``, ``10m``, ``2h`` or ``1h30m``; a number alone counts seconds."""
+    """Parse a duration such as ``90s``, ``10m``, ``2h`` or ``1h30m``; a bare number is seconds."""
     number = r"\d+(?:\.\d+)?"
     clean = text.strip().lower().replace(" ", "")
     if re.fullmatch(number, clean):
@@ -40,23 +40,23 @@ def parse_time(text: str) -> float:
     parts = re.findall(rf"({number})([smhd])", clean)
     seconds = sum(float(amount) * UNITS[unit] for amount, unit in parts)
     if "".join(amount + unit for amount, unit in parts) != clean or not seconds > 0:
-        raise typer.BadParameter(f"{text!r} is no time; write 90s, 10m, 2h or 1h30m.")
+        raise typer.BadParameter(f"{text!r} is not a duration such as 90s, 10m, 2h or 1h30m.")
     return seconds
 
 
 def complete_method(start: str) -> list[str]:
-    """Give the methods whose names begin so, to a shell that completes them."""
-    every = dict.fromkeys(f"{METHOD_NAMES}, {NUMBER_METHOD_NAMES}".split(", "))
+    """Names of methods that start with ``start``, for shell completion."""
+    every = dict.fromkeys(f"{METHOD_NAMES}, {REGRESSION_METHOD_NAMES}".split(", "))
     return [name for name in every if name.startswith(start)]
 
 
 def _option_names(measures: Iterable[str]) -> list[str]:
-    """Write names of measures as options are written."""
+    """Names of measures with hyphens."""
     return [name.replace("_", "-") for name in measures]
 
 
 def check_measure(text: str) -> str:
-    """Give the library's name of a measure, which may be written with hyphens."""
+    """Return the library's name of a measure, which may be given with hyphens."""
     name = {"balanced": "balanced_accuracy"}.get(text, text.replace("-", "_"))
     if name not in {AUTO, *DECIDING}:
         known = ", ".join([AUTO, *_option_names(DECIDING)])
@@ -65,7 +65,7 @@ def check_measure(text: str) -> str:
 
 
 def complete_measure(start: str) -> list[str]:
-    """Give the measures whose names begin so, to a shell that completes them."""
+    """Names of measures that start with ``start``, for shell completion."""
     return [name for name in [AUTO, *_option_names(DECIDING)] if name.startswith(start)]
 
 
@@ -77,12 +77,12 @@ def _check_task(task: str | None) -> str | None:
 
 def _check_jobs(jobs: int) -> int:
     if jobs == 0:
-        raise typer.BadParameter("0 processes can do nothing; use 1 or more, or -1 for all cores.")
+        raise typer.BadParameter("0 is not a number of processes; use 1 or more, or -1.")
     return jobs
 
 
 def check_seed(seed: int | None) -> int | None:
-    """Refuse a seed that generators cannot take."""
+    """Refuse a seed that random generators do not accept."""
     if seed is not None and seed > LARGEST_SEED:
         raise typer.BadParameter(f"{seed} is too large; the largest seed is {LARGEST_SEED}.")
     return seed
@@ -95,10 +95,10 @@ def _check_report(path: Path | None) -> Path | None:
 
 
 def read_options(options: list[str] | None) -> ReadOptions | None:
-    """Make of what ``--read`` was given how to read a file."""
+    """Parse the values of ``--read``."""
     if not options:
         return None
-    from ensemblage.datasets import ReadOptions  # noqa: PLC0415  numpy, which --help does without
+    from ensemblage.datasets import ReadOptions  # noqa: PLC0415  imports numpy, slow for --help
 
     try:
         return ReadOptions.from_options(options)
@@ -124,43 +124,42 @@ Task = Annotated[
     str | None,
     typer.Option(
         "--task", metavar="TASK", callback=_check_task, autocompletion=lambda: list(TASKS),
-        help="What the target holds: classification for classes, regression for numbers. Left "
-        "out, words and few different numbers are classes.",
+        help="classification or regression. Default: classification for a categorical target or "
+        "one with few distinct values.",
     ),
 ]  # fmt: skip
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", metavar="COLUMN", help="Leave a column out (may be repeated)."),
+    typer.Option("--drop", metavar="COLUMN", help="Ignore a column (may be repeated)."),
 ]
 Source = Annotated[
     str | None,
     typer.Option(
         "--source", metavar="COLUMN",
-        help="The column that tells where a row comes from. The pool and strata of sources are "
-        "told; other methods do not see it.",
+        help="The column with the source of each row (site, hospital, sensor). Used by the pool "
+        "and by strata of sources; not a feature of the other methods.",
     ),
 ]  # fmt: skip
 Rows = Annotated[
     int | None,
     typer.Option(
         "--rows", min=1, metavar="N",
-        help="Take so many rows of the file at most, drawn by the seed.",
+        help="Use a random sample of at most N rows.",
     ),
 ]  # fmt: skip
 Read = Annotated[
     list[str] | None,
     typer.Option(
         "--read", metavar="NAME=VALUE",
-        help="How to read the file, where what is found out is wrong (may be repeated): "
-        "separator=semicolon, decimal=comma, thousands=point, encoding=cp1252, dates=day-first, "
-        "header=no, sheet=NAME.",
+        help="Override the inferred file format (may be repeated): separator=semicolon, "
+        "decimal=comma, thousands=point, encoding=cp1252, dates=day-first, header=no, sheet=NAME.",
     ),
 ]  # fmt: skip
 DataDir = Annotated[
     Path | None,
     typer.Option(
         "--data-dir", metavar="FOLDER", envvar="ENSEMBLAGE_DATA",
-        help="A folder of NAME.csv files, to be used by name.",
+        help="A folder of NAME.csv files: datasets by name.",
     ),
 ]  # fmt: skip
 Folds = Annotated[
@@ -173,23 +172,24 @@ Seed = Annotated[
         min=0,
         callback=check_seed,
         metavar="N",
-        help="The only source of randomness.",
+        help="Random seed.",
     ),
 ]
 Jobs = Annotated[
     int,
     typer.Option(
-        "--jobs", "-j", callback=_check_jobs, metavar="N", help="Processes; -1 is one per core.",
+        "--jobs", "-j", callback=_check_jobs, metavar="N",
+        help="Number of processes; -1: one per core.",
     ),
 ]  # fmt: skip
 Measure = Annotated[
     str,
     typer.Option(
         "--measure", metavar="MEASURE", callback=check_measure, autocompletion=complete_measure,
-        help=f"What decides: auto, {', '.join(_option_names(CLASSIFICATION.deciding))}; for "
-        f"numbers {', '.join(_option_names(REGRESSION.deciding))}. auto: accuracy, or for uneven "
-        "classes log loss, or balanced accuracy where a method gives no probabilities; for "
-        "numbers rmse.",
+        help="Measure of the ranking and the tests: auto, "
+        f"{', '.join(_option_names(CLASSIFICATION.deciding))}; regression: "
+        f"{', '.join(_option_names(REGRESSION.deciding))}. auto: accuracy; for imbalanced classes "
+        "log-loss, or balanced-accuracy if a method gives no probabilities; for regression rmse.",
     ),
 ]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
@@ -198,41 +198,41 @@ Report = Annotated[
     Path | None,
     typer.Option(
         "--report", metavar="FILE.html", callback=_check_report,
-        help="Write a page with tables and figures; needs the extra `report`.",
+        help="Write an HTML report with tables and figures; needs the extra `report`.",
     ),
 ]  # fmt: skip
-# Accepted by every command, so that scripts can pass them without looking.
+# Accepted by every command, so that scripts can always pass them.
 UnusedSeed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, hidden=True)]
 UnusedJobs = Annotated[int, typer.Option("--jobs", "-j", callback=_check_jobs, hidden=True)]
 
-# Of the commands that run cells: where they are kept, how long, and on which machines.
+# Options of the commands that run cells.
 Results = Annotated[
     Path,
     typer.Option(
         "--results", metavar="FILE",
-        help="Where finished cells are kept; what is there is not computed again.",
+        help="Results file; stored cells are not computed again.",
     ),
 ]  # fmt: skip
 Budget = Annotated[
     float | None,
     typer.Option(
         "--budget", metavar="TIME", parser=parse_time,
-        help="Stop after that time with what there is: 90s, 10m, 2h.",
+        help="Time limit, such as 90s, 10m, 2h; shows the results so far.",
     ),
 ]  # fmt: skip
 Scheduler = Annotated[
     str | None,
     typer.Option(
         "--scheduler", metavar="ADDRESS",
-        help="Compute on a Dask cluster: tcp://HOST:PORT of its scheduler.",
+        help="Compute on a Dask cluster; address of its scheduler, tcp://HOST:PORT.",
     ),
 ]  # fmt: skip
 RetryFailed = Annotated[
-    bool, typer.Option("--retry-failed", help="Compute cells again that failed earlier.")
+    bool, typer.Option("--retry-failed", help="Repeat computations that failed in earlier runs.")
 ]
 Export = Annotated[
     Path | None,
     typer.Option(
-        "--export", metavar="FILE", help="Write one line per cell: FILE.csv or FILE.parquet."
+        "--export", metavar="FILE", help="Write one row per cell to FILE.csv or FILE.parquet."
     ),
 ]

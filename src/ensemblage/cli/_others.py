@@ -89,7 +89,7 @@ def datasets_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """List the datasets that can be used by name."""
+    """List the datasets that are known by name."""
     del seed, jobs, debug
     import msgspec
 
@@ -100,8 +100,8 @@ def datasets_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         show_json(msgspec.to_builtins(known))
         return
     columns = [
-        ("name", "left"), ("rows", "right"), ("columns", "right"), ("at hand", "left"),
-        ("comes from", "left"),
+        ("name", "left"), ("rows", "right"), ("columns", "right"), ("available", "left"),
+        ("origin", "left"),
     ]  # fmt: skip
     rows = [
         [
@@ -111,7 +111,7 @@ def datasets_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         for info in known
     ]  # fmt: skip
     show_table(columns, rows)
-    say("What is not at hand is fetched when asked for; `openml:ID` names any dataset of OpenML.")
+    say("Other datasets are downloaded when they are used; `openml:ID` names any OpenML dataset.")
 
 
 def _count(value: int | None) -> str:
@@ -125,7 +125,7 @@ def doctor_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Show versions, cores, caches and extras, and try out whether all of it works."""
+    """Show versions, cores, cache and extras, and test the installation."""
     del seed, jobs, debug
     from ensemblage.studies import examine
 
@@ -139,21 +139,22 @@ def doctor_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
 
 def _show(found: DoctorDocument) -> None:
-    say(", ".join(f"{name} {version or 'missing'}" for name, version in found.versions.items()))
+    versions = found.versions.items()
+    say(", ".join(f"{name} {version or 'not installed'}" for name, version in versions))
     threads = found.blas_threads
-    blas = "" if threads is None else f", {count(threads, 'thread')} for products of matrices"
+    blas = "" if threads is None else f", {count(threads, 'BLAS thread')}"
     say(f"{count(found.cores, 'core')}{blas}")
-    say(f"compiled kernels are kept {'nowhere' if found.cache is None else f'in {found.cache}'}")
+    say(f"cache of compiled kernels: {found.cache or 'none'}")
     rows = [
         [extra.name, "yes" if not extra.missing else f"no: {listed(extra.missing)}", extra.install]
         for extra in found.extras
     ]
-    show_table([("extra", "left"), ("installed", "left"), ("to install it", "left")], rows)
+    show_table([("extra", "left"), ("installed", "left"), ("install command", "left")], rows)
     for test in found.tests:
-        say(f"{test.name}: {'well' if test.error is None else test.error} ({test.seconds:.1f} s)")
+        say(f"{test.name}: {test.error or 'OK'} ({test.seconds:.1f} s)")
     if not found.cache_writable:
         note(
-            "compiled kernels cannot be kept there, so that every process compiles again; set "
-            "NUMBA_CACHE_DIR to a folder that can be written."
+            "the cache of compiled kernels is not writable, so every process compiles again; set "
+            "NUMBA_CACHE_DIR to a writable folder."
         )
-    say("All is well." if found.healthy else "Something is wrong: see above.")
+    say("OK: all tests passed." if found.healthy else "Some tests failed: see above.")

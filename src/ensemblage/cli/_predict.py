@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from ensemblage.studies import NewRows, PredictionDocument
 
 
-LITTLE = 2**24
+# Bytes of output that are buffered in memory.
+BUFFER_BYTES = 2**24
 
 
 @guarded
@@ -53,8 +54,8 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             "--output",
             "-o",
             metavar="FILE",
-            help="Where to write the predictions, as Parquet if the name ends in .parquet, else as "
-            "CSV; standard output if left out.",
+            help="File for the predictions, Parquet if the name ends in .parquet, else CSV. "
+            "Default: standard output.",
         ),
     ] = None,
     keep: Annotated[
@@ -62,7 +63,7 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         typer.Option(
             "--keep",
             metavar="COLUMN",
-            help="Write a column of the new rows beside the predictions (may be repeated).",
+            help="Copy a column of the new rows to the output (may be repeated).",
         ),
     ] = None,
     read: options.Read = None,
@@ -71,7 +72,7 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Predict classes of new rows, with probabilities where the model has them, or numbers."""
+    """Predict new rows: classes with probabilities, or values with 90 % prediction intervals."""
     del seed, jobs, debug
     check_data(data)
     from ensemblage.persistence import load
@@ -80,7 +81,7 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     check_outputs(output)
     parquet, saved = writes_parquet(output), load(model)
     seen: list[tuple[NewRows, Predictions]] = []
-    with late_bar(f"Looking through {data_name(data)} (MB)") as advance:
+    with late_bar(f"Scanning {data_name(data)} (MB)") as advance:
         rows = open_rows(
             saved, data, options=read_options(read), keep=keep or (), whole=as_json,
             progress=advance,
@@ -105,31 +106,31 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
 @contextmanager
 def _opened(output: Path | None, *, echo: bool) -> Iterator[BinaryIO]:
-    """Open the file to write; without one, what is written goes to standard output at the end."""
+    """Open the output file; without one, print to standard output at the end."""
     if output is not None:
         from ensemblage.persistence import open_atomically
 
         with open_atomically(output) as file:
             yield file
         return
-    with SpooledTemporaryFile(LITTLE) as held:
+    with SpooledTemporaryFile(BUFFER_BYTES) as held:
         yield cast(BinaryIO, held)
         held.seek(0)
-        while echo and (piece := held.read(LITTLE)):
+        while echo and (piece := held.read(BUFFER_BYTES)):
             typer.echo(piece, nl=False)
 
 
 def _document(predictions: Predictions, output: Path | None, new: NewRows) -> PredictionDocument:
     from ensemblage.studies import PredictionDocument
 
-    shares, std, ends = predictions.probabilities, predictions.std, predictions.intervals
+    proba, std, intervals = predictions.probabilities, predictions.std, predictions.intervals
     return PredictionDocument(
         classes=tuple(map(str, predictions.classes)),
         predictions=predictions.y_pred.tolist(),
-        probabilities=None if shares is None else shares.tolist(),
+        probabilities=None if proba is None else proba.tolist(),
         output=None if output is None else str(output),
         kept=dict(new.kept),
         notes=new.notes,
-        spread=None if std is None else std.tolist(),
-        intervals=None if ends is None else ends.tolist(),
+        std=None if std is None else std.tolist(),
+        intervals=None if intervals is None else intervals.tolist(),
     )

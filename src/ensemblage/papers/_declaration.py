@@ -1,4 +1,4 @@
-"""A table or figure of a paper as a declaration."""
+"""Declarations of the tables and figures of the papers."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from ensemblage.studies import (
 
 
 class Remarks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What to know when reading a table; several tables of a paper may share some of it.
+    """Notes on a table, which several tables of a paper may share.
 
-    Stand-ins are rows of generated data: the paper's figures beside them are of data that cannot
-    be had. The columns of the library's methods are named by how they start.
+    ``stand_ins`` are rows with generated data, where the paper's data are not available.
+    ``library`` holds prefixes of the columns of this library's methods.
     """
 
     notes: tuple[str, ...] = ()
@@ -42,9 +42,9 @@ class Remarks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PrintedTable(Remarks, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A table or figure as the paper has it: a line of numbers for each row, one per column.
+    """A table or figure as printed in the paper: for each row, one value per column.
 
-    ``remarks`` is the stem of a file that holds what it shares with other tables.
+    ``remarks`` is the stem of the file with notes that it shares with other tables.
     """
 
     title: str
@@ -55,7 +55,7 @@ class PrintedTable(Remarks, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     def __post_init__(self) -> None:
         for row, line in self.rows.items():
             if len(line) != len(self.columns):
-                raise ValueError(f"{row} has {len(line)} figures for {len(self.columns)} columns.")
+                raise ValueError(f"{row} has {len(line)} values for {len(self.columns)} columns.")
 
     def value(self, row: str, column: str) -> float | None:
         if row not in self.rows or column not in self.columns:
@@ -63,13 +63,13 @@ class PrintedTable(Remarks, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         return self.rows[row][self.columns.index(column)]
 
     def note(self, row: str) -> str:
-        """Say what to know of a row: a sentence, or nothing."""
+        """Note on a row; may be empty."""
         return self.row_notes.get(row, self.row_note)
 
 
 @lru_cache(maxsize=32)
 def read_printed(name: str) -> PrintedTable:
-    """Read what the paper has under a table's name, with the remarks that it shares."""
+    """Read a table as printed in the paper, with its shared notes."""
     paper = name.partition("-")[0]
     own = _read(paper, name, PrintedTable)
     if not own.remarks:
@@ -92,13 +92,14 @@ def _read(paper: str, stem: str, kind: type[_Kind]) -> _Kind:
     return msgspec.convert(tomllib.loads(file.read_text("utf-8")), kind)
 
 
+# Seeds of one user's seed: one for each repeat.
 SEED_STEP = 1000
 
 ScaleT = TypeVar("ScaleT")
 
 
 class Scales(NamedTuple, Generic[ScaleT]):
-    """What a table runs at each scale: a declared part, a substantial run, the whole protocol."""
+    """Settings of a table at each scale: a small subset, a substantial run, the full protocol."""
 
     quick: ScaleT
     standard: ScaleT
@@ -112,7 +113,7 @@ SCALES = Scales._fields
 
 
 class PaperRequest(NamedTuple):
-    """What a user asks of a paper's table; no datasets named means all that the scale has."""
+    """Options of a run of a paper's table; ``datasets=None`` means all of the scale."""
 
     scale: str
     seed: int
@@ -122,9 +123,10 @@ class PaperRequest(NamedTuple):
 
 @dataclass(frozen=True)
 class PaperScope:
-    """What to run: ``prints`` are the fingerprints of the datasets at hand, in order.
+    """What to run: ``prints`` are the fingerprints of the available datasets, in order.
 
-    Generated data have an empty print. ``missing`` says why a dataset is not at hand.
+    Generated data have an empty fingerprint. ``missing`` gives the reason why a dataset is not
+    available.
     """
 
     scale: str
@@ -142,7 +144,7 @@ class PaperScope:
 
     @property
     def missing_notes(self) -> tuple[str, ...]:
-        return tuple(f"{name} is left out: {why}" for name, why in self.missing.items())
+        return tuple(f"{name} is not available: {why}" for name, why in self.missing.items())
 
 
 def find_scope(
@@ -151,14 +153,16 @@ def find_scope(
     generated: Sequence[str] = (),
     fingerprint: Callable[[str, str | None], str] | None = None,
 ) -> PaperScope:
-    """Look for the datasets before any work starts; at least one is at hand."""
+    """Find the available datasets before any work starts; at least one is needed."""
     fingerprint = fingerprint or dataset_print
     names = tuple(dict.fromkeys(known if request.datasets is None else request.datasets))
     for name in names:
         if name not in known:
-            raise ValueError(f"The table has no dataset {name!r}; it has: {', '.join(known)}.")
+            raise ValueError(
+                f"The table has no dataset {name!r}. Its datasets are: {', '.join(known)}."
+            )
     folder = request.data_dir
-    find_folder(folder)  # a folder that is none is an error at once, not a missing dataset
+    find_folder(folder)  # a wrong folder is an error, not a missing dataset
     prints, missing = {}, {}
     for name in names:
         try:
@@ -168,7 +172,8 @@ def find_scope(
             missing[name] = str(error)
     if names and not prints:
         raise ValueError(
-            f"None of the datasets is at hand ({', '.join(names)}). {next(iter(missing.values()))}"
+            f"None of the datasets is available ({', '.join(names)}). "
+            f"{next(iter(missing.values()))}"
         )
     return PaperScope(request.scale, request.seed, prints, missing)
 
@@ -181,13 +186,13 @@ def dataset_print(name: str, data_dir: str | None) -> str:
 def paper_dataset(name: str, data_dir: str | None) -> Dataset:
     """Load a dataset, once per process: a cell often takes less time than reading its file.
 
-    It is shared, and not to be written to.
+    It is shared; do not modify it.
     """
     return _loaded(name, data_dir, _environment())
 
 
 def repeat_seed(seed: int, repeat: int) -> int:
-    """Seed of one repeat (below 1000), the same for all methods, so that they share its split."""
+    """Seed of a repeat (below 1000), the same for all methods, so that they share its split."""
     return SEED_STEP * seed + repeat
 
 
@@ -211,52 +216,52 @@ TableT = TypeVar("TableT", bound="type[PaperTable[Any]]")
 
 
 class PaperTable(ABC, Generic[ScaleT]):
-    """One of a paper's tables or figures: its grid at three scales, its computation, its layout.
+    """A table or figure of a paper: its grid at three scales, its computation, its layout.
 
-    A subclass in a module that ``papers/PAPER/__init__.py`` imports enters the registry by
-    :func:`paper_table`; the file ``PAPER-TABLE.toml`` beside it holds what the paper printed.
+    A subclass in a module that ``papers/PAPER/__init__.py`` imports is registered by
+    :func:`paper_table`; the file ``PAPER-TABLE.toml`` beside it holds the paper's values.
     """
 
     name: str
     scales: Scales[ScaleT]
     quick_datasets: tuple[str, ...] = ()
-    """Those of the quick scale, if it does not have all."""
+    """Datasets of the quick scale, if it does not have all."""
     family: str = ""
     """Name in the keys of the cells, for tables that are made from the same cells."""
     version: int = 1
-    """Of the protocol: a change that alters values raises it."""
+    """Version of the protocol; raised by a change that alters values."""
 
     @property
     def printed(self) -> PrintedTable:
         return read_printed(self.name)
 
     def datasets(self, scale: str) -> tuple[str, ...]:
-        """Name the datasets that can be asked for at a scale."""
+        """Names of the datasets of a scale."""
         return tuple(self.printed.rows)
 
     def generated(self, scale: str) -> tuple[str, ...]:
-        """Name those of them that are made, not loaded."""
+        """Names of the generated datasets among them."""
         return self.printed.stand_ins
 
     def fingerprint(self, name: str, data_dir: str | None) -> str:
-        """Tell a dataset's content from any other; a ValueError says why it is not at hand."""
+        """Hash of a dataset's content; raises a ValueError if it is not available."""
         return dataset_print(name, data_dir)
 
     @abstractmethod
     def grid(self, scope: PaperScope) -> Iterable[msgspec.Struct]:
-        """Parameters of every cell, in the order in which to compute them."""
+        """Parameters of every cell, in order of computation."""
 
     @staticmethod
     @abstractmethod
     def compute(cell: Cell, data_dir: str | None, /) -> Mapping[str, Any]:
-        """Values of one cell; static, since it is sent to other processes by its name."""
+        """Values of one cell; static, since other processes import it by name."""
 
     @abstractmethod
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        """Put whatever results there are so far beside the paper's."""
+        """Make tables of the results so far and the paper's values."""
 
     def declare(self, request: PaperRequest) -> Experiment:
-        """Make an experiment of what is asked for, with the data that are at hand."""
+        """Make the experiment of a request, with the available datasets."""
         scale = request.scale
         if request.datasets is None and scale == "quick" and self.quick_datasets:
             request = request._replace(datasets=self.quick_datasets)
@@ -269,7 +274,7 @@ class PaperTable(ABC, Generic[ScaleT]):
         )
 
     def _tables(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        """Summarise, and tell which columns are methods of this library."""
+        """Summarise, and mark the columns of this library's methods."""
         return [self._with_library(table) for table in self.summarise(results, scope)]
 
     def _with_library(self, table: ResultTable) -> ResultTable:
@@ -288,7 +293,7 @@ class PaperTable(ABC, Generic[ScaleT]):
         failures: int = 0,
         note: str | None = None,
     ) -> ResultRow:
-        """Average the repeats beside the paper's figure; without a note it has the row's."""
+        """Mean of the repeats and the paper's value; the note defaults to the row's."""
         printed = self.printed
         return entry(
             row, column, values, paper=printed.value(row, column), failures=failures,
@@ -307,7 +312,7 @@ class PaperTable(ABC, Generic[ScaleT]):
         greater_is_better: bool | None,
         part: str = "",
     ) -> ResultTable:
-        """One of several tables of a study, each of one measure, with the means over datasets."""
+        """Make a table of one measure, with the means over datasets."""
         columns = tuple(dict.fromkeys(row.column for row in rows))
         return ResultTable(
             f"{self.name}-{stem}", f"{self.printed.title}: {part}{measure}", measure,
@@ -320,7 +325,7 @@ _TABLES: dict[str, PaperTable[Any]] = {}
 
 
 def paper_table(name: str) -> Callable[[TableT], TableT]:
-    """Enter a table in the registry, under the name of its data file."""
+    """Register a table under the name of its data file."""
 
     def enter(table: TableT) -> TableT:
         table.name = name
@@ -331,7 +336,7 @@ def paper_table(name: str) -> Callable[[TableT], TableT]:
 
 
 def find_table(name: str) -> PaperTable[Any]:
-    """Import the paper, whose tables enter themselves."""
+    """Import the paper, which registers its tables, and return one of them."""
     import_module(f"ensemblage.papers.{name.partition('-')[0]}")
     return _TABLES[name]
 
@@ -339,13 +344,13 @@ def find_table(name: str) -> PaperTable[Any]:
 def paper_cell(
     kind: type[ParamsT],
 ) -> Callable[[Callable[[ParamsT, str | None], Mapping[str, Any]]], Compute]:
-    """Compute from a cell's parameters as a value of their kind.
+    """Decorate a function of typed parameters as the computation of a cell.
 
-    On one thread, so that sums have one order, and without warnings.
+    It runs on one thread, so that sums have the same order everywhere, and without warnings.
     """
 
     def guard(compute: Callable[[ParamsT, str | None], Mapping[str, Any]]) -> Compute:
-        @wraps(compute)  # with its name it can be sent to another process
+        @wraps(compute)  # other processes import it by its name
         def guarded(cell: Cell, data_dir: str | None) -> Mapping[str, Any]:
             params = msgspec.convert(dict(cell.params), kind)
             with threadpool_limits(limits=1), recorded_warnings():

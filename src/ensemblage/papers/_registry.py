@@ -1,5 +1,5 @@
-"""The papers' tables and figures by name, known without importing what computes them."""
-# ruff: noqa: PLC0415  the command line's --help lists the names: NumPy waits inside the function
+"""The papers' tables and figures by name, without importing their code."""
+# ruff: noqa: PLC0415  --help lists the names, so NumPy is imported inside the function
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ PAPER_EXPERIMENTS = tuple(
         if file.stem.partition("-")[0] == file.parent.name
     )
 )
-"""Each table has a file of its name beside its module, which holds what the paper printed.
+"""Names of the tables: stems of the TOML files with the papers' values.
 
-The name starts with the paper's; a study that belongs to no paper has its folder to itself.
+A name starts with the paper's; a study that belongs to no paper has its own folder.
 """
 
 
@@ -33,26 +33,26 @@ def paper_experiment(
     data_dir: str | None = None,
     datasets: Sequence[str] | None = None,
 ) -> Experiment:
-    """Declare one of the papers' tables or figures.
+    """Return the experiment of a paper's table or figure.
 
     Parameters
     ----------
     name : str
         One of ``PAPER_EXPERIMENTS``.
     scale : {"quick", "standard", "full"}, default="standard"
-        A small declared subset; a substantial run; or the paper's whole protocol.
+        A small subset, a substantial run, or the paper's full protocol.
     seed : int, default=0
-        Seed of everything that is drawn; not negative.
+        Random seed; not negative.
     data_dir : str or None, default=None
         A folder of CSV files, see :func:`ensemblage.datasets.load_dataset`.
     datasets : sequence of str or None, default=None
-        Some of the table's datasets; by default all that the scale has. A dataset that is not at
-        hand is left out, and the table says so.
+        Some of the table's datasets; by default all of the scale. A dataset that is not available
+        is left out, with a note.
 
     Returns
     -------
     Experiment
-        Nothing is computed yet.
+        Its cells are not computed yet.
 
     Examples
     --------
@@ -65,12 +65,12 @@ def paper_experiment(
 
     if name not in PAPER_EXPERIMENTS:
         raise ValueError(
-            f"There is no experiment {name!r}.{suggestion(name, PAPER_EXPERIMENTS)} "
-            f"The experiments are: {', '.join(PAPER_EXPERIMENTS)}."
+            f"Unknown experiment {name!r}.{suggestion(name, PAPER_EXPERIMENTS)} "
+            f"Known experiments: {', '.join(PAPER_EXPERIMENTS)}."
         )
     if scale not in SCALES:
-        raise ValueError(f"scale={scale!r} is not known; give one of: {', '.join(SCALES)}.")
+        raise ValueError(f"scale={scale!r} is not one of: {', '.join(SCALES)}.")
     if seed < 0:
-        raise ValueError(f"seed={seed} is negative; give 0 or more.")
+        raise ValueError(f"seed={seed} is negative; it must be 0 or more.")
     folder = None if data_dir is None else str(data_dir)
     return find_table(name).declare(PaperRequest(scale, seed, folder, datasets))

@@ -1,4 +1,4 @@
-"""Rows and sentences that compare ours with what is printed."""
+"""Rows and sentences that compare our results with the papers'."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Groups: TypeAlias = dict[tuple[Any, ...], list[CellResult]]
 
 
 def grouped(results: Iterable[CellResult], *names: str) -> Groups:
-    """Sort results by some of their cells' parameters; one that a cell lacks counts as None."""
+    """Group results by some of their cells' parameters; a missing parameter counts as None."""
     groups: Groups = {}
     for result in results:
         key = tuple(result.cell.params.get(name) for name in names)
@@ -29,21 +29,21 @@ def grouped(results: Iterable[CellResult], *names: str) -> Groups:
 
 
 def by_repeat(results: Iterable[CellResult], value: str) -> dict[int, float]:
-    """One value of each cell that did not fail, by its repeat.
+    """One value of each successful cell, by its repeat.
 
-    A cell that holds a list has one number per start, counted from its ``first``.
+    A list in a cell has one value per start, numbered from the cell's ``first``.
     """
     found: dict[int, float] = {}
     for result in results:
         if result.error:
             continue
-        numbers: Any = result.values[value]
+        stored: Any = result.values[value]
         params: Mapping[str, Any] = result.cell.params
-        if isinstance(numbers, list):
+        if isinstance(stored, list):
             first = params.get("first", 0)
-            found |= {first + i: float(number) for i, number in enumerate(numbers)}
+            found |= {first + i: float(each) for i, each in enumerate(stored)}
         else:
-            found[params.get("repeat", 0)] = float(numbers)
+            found[params.get("repeat", 0)] = float(stored)
     return found
 
 
@@ -61,18 +61,18 @@ def entry(
     note: str = "",
     comparable: bool = True,
 ) -> ResultRow:
-    """Average the repeats into one entry of a table; what is not there is None, never NaN."""
-    numbers = np.array(list(values.values() if isinstance(values, Mapping) else values), float)
-    several = len(numbers) > 1
-    spread = float(numbers.std(ddof=1) / np.sqrt(len(numbers))) if several else None
-    ours = float(numbers.mean()) if len(numbers) else None
+    """Entry of a table: mean and standard error of the repeats; None where there is no value."""
+    repeats = np.array(list(values.values() if isinstance(values, Mapping) else values), float)
+    several = len(repeats) > 1
+    error = float(repeats.std(ddof=1) / np.sqrt(len(repeats))) if several else None
+    ours = float(repeats.mean()) if len(repeats) else None
     return ResultRow(
-        row, column, paper, ours, spread, len(numbers), failures, note, comparable=comparable
+        row, column, paper, ours, error, len(repeats), failures, note, comparable=comparable
     )
 
 
 def averaged(settings: Sequence[Repeats]) -> dict[int, float]:
-    """Average settings within each repeat; a setting may lack some."""
+    """Mean over settings within each repeat; a setting may lack some repeats."""
     repeats = dict.fromkeys(repeat for setting in settings for repeat in setting)
     return {
         repeat: float(np.mean([setting[repeat] for setting in settings if repeat in setting]))
@@ -81,23 +81,23 @@ def averaged(settings: Sequence[Repeats]) -> dict[int, float]:
 
 
 def mean_of(setting: Repeats) -> float:
-    """Average over the repeats, of which there is at least one."""
+    """Mean over one or more repeats."""
     return float(np.mean(list(setting.values())))
 
 
 def best_of(settings: Iterable[Repeats]) -> Repeats:
-    """Take the setting of the highest mean; without settings there are no repeats."""
+    """Return the setting with the highest mean; empty without settings."""
     return max(settings, key=mean_of, default={})
 
 
 def improving(settings: Sequence[Repeats], plain: Repeats) -> list[Repeats]:
-    """Keep the settings whose mean is above the plain method's on the same repeats."""
-    # a gain of rounding alone is none
+    """Return the settings whose mean is above the plain method's on the same repeats."""
+    # tolerance for rounding errors
     return [setting for setting in settings if (paired_gain(setting, plain) or 0.0) > 1e-9]
 
 
 def paired_gain(setting: Repeats, plain: Repeats) -> float | None:
-    """Mean difference to the plain method on the repeats that both have, if there is one."""
+    """Mean difference to the plain method on the repeats that both have; None without any."""
     gains = [setting[repeat] - plain[repeat] for repeat in setting if repeat in plain]
     return float(np.mean(gains)) if gains else None
 
@@ -105,10 +105,10 @@ def paired_gain(setting: Repeats, plain: Repeats) -> float | None:
 def mean_rows(
     rows: Sequence[ResultRow], columns: Sequence[str], title: str = "mean"
 ) -> list[ResultRow]:
-    """Average each column over the rows that have a value, ours and the paper's alike.
+    """Mean of each column over the rows that have a value, ours and the paper's.
 
-    Only rows that can be compared with the paper count; ``repeats`` is their number. A standard
-    error over datasets would only say that these differ.
+    Only rows comparable with the paper's count; ``repeats`` is their number. There is no standard
+    error, which would measure how datasets differ.
     """
     return [_mean_row([row for row in rows if row.column == column], column, title)
             for column in columns]  # fmt: skip
@@ -137,7 +137,7 @@ Source: TypeAlias = Literal["ours", "paper"]
 def complete_scores(
     rows: Sequence[ResultRow], columns: Sequence[str], source: Source = "ours"
 ) -> tuple[list[str], NDArray[np.float64]]:
-    """Names and values, (n_rows, n_columns), of the rows in which every column has a value."""
+    """Names and values, of shape (n_rows, n_columns), of the rows without missing values."""
     place = {(row.row, row.column): getattr(row, source) for row in rows}
     names = [
         name
@@ -149,16 +149,17 @@ def complete_scores(
 
 
 def closeness(rows: Sequence[ResultRow], digits: int = 3) -> list[str]:
-    """Say how far the columns are from the paper's."""
+    """Sentence with the mean absolute difference of each column to the paper's."""
     parts = []
     for column in dict.fromkeys(row.column for row in rows):
-        gaps = [abs(r.difference) for r in rows if r.column == column and r.difference is not None]
-        if gaps:
-            parts.append(f"{column} {np.mean(gaps):.{digits}f} ({count(len(gaps), 'row')})")
+        found = [r.difference for r in rows if r.column == column and r.difference is not None]
+        if found:
+            mean = np.mean(np.abs(found))
+            parts.append(f"{column} {mean:.{digits}f} ({count(len(found), 'row')})")
     return [f"Mean absolute difference to the paper: {', '.join(parts)}."] if parts else []
 
 
-def who_wins(
+def win_counts(
     rows: Sequence[ResultRow], columns: Sequence[str], *, greater_is_better: bool
 ) -> list[str]:
     names, scores = complete_scores(rows, columns)
@@ -177,7 +178,7 @@ def who_wins(
 
 
 def gain_sentence(one: str, other: str, gains: Sequence[float], digits: int = 2) -> list[str]:
-    """Say how one method compares with another, given its gain on each dataset."""
+    """Sentence that compares two methods, given the difference on each dataset."""
     values = np.array(gains, dtype=float)
     if not len(values):
         return []
@@ -185,7 +186,7 @@ def gain_sentence(one: str, other: str, gains: Sequence[float], digits: int = 2)
         f"{one} less {other}: {values.mean():+.{digits}f} on average over "
         f"{count(len(values), 'dataset')}, better on {int((values > 0).sum())}"
     )
-    if len(values) < 6 or np.allclose(values, 0):  # no smaller number can be significant
+    if len(values) < 6 or np.allclose(values, 0):  # fewer datasets cannot be significant
         return [f"{text}."]
     return [f"{text}, Wilcoxon p = {wilcoxon(values).pvalue:.2g}."]
 
@@ -204,5 +205,5 @@ def friedman(
     whose = "our" if source == "ours" else "the paper's printed"
     named = ", ".join(f"'{column}'" for column in columns)
     test = f"{found.friedman_statistic:.2f}"
-    # one p-value: that of Iman and Davenport, by which the sentence goes
+    # the sentence gives the p-value of Iman and Davenport
     return [f"Friedman's statistic of {whose} columns {named}: {test}. {found.sentence()}"]

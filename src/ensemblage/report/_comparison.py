@@ -33,7 +33,7 @@ from ensemblage.studies import (
     Design,
     Residuals,
     SummaryRow,
-    gap_between,
+    corrected_t_test,
 )
 
 SIGNIFICANT = "significantly different from the best"
@@ -61,14 +61,21 @@ def difference_blocks(document: Comparison) -> list[Block]:
         name: [value for value in each[document.measure] if value is not None]
         for name, each in whole.items()
     }
-    best = whole.pop(choice.leader)
-    differences = {name: gap_between(scores[name], scores[best.name], design) for name in whole}
+    best = whole.pop(choice.best)
+    differences = {
+        name: corrected_t_test(scores[name], scores[best.name], design) for name in whole
+    }
     order = sorted(differences, key=lambda name: differences[name].pvalue)
-    n_significant = len(whole) - len(choice.not_told_apart)
+    similar = choice.not_significantly_different
+    n_significant = len(whole) - len(similar)
     sign = 1 if measure.greater_is_better else -1
     bars = []
     for name in sorted(
-        whole, key=lambda name: (name not in choice.not_told_apart, -sign * differences[name].mean)
+        whole,
+        key=lambda name: (
+            name not in similar,
+            -sign * differences[name].mean,
+        ),
     ):
         level = ALPHA / (len(whole) - min(order.index(name), n_significant))
         quantile = float(student.ppf(1 - level / 2, len(scores[name]) - 1))
@@ -76,8 +83,9 @@ def difference_blocks(document: Comparison) -> list[Block]:
             Bar(
                 whole[name].label, differences[name].mean,
                 signed_field(differences[name].mean, measure.places(choice.score, 4)).text,
-                error=quantile * differences[name].error, reference=0.0, ours=whole[name].ours,
-                group=NOT_SIGNIFICANT if name in choice.not_told_apart else SIGNIFICANT,
+                error=quantile * differences[name].standard_error, reference=0.0,
+                ours=whole[name].ours,
+                group=NOT_SIGNIFICANT if name in similar else SIGNIFICANT,
             )
         )  # fmt: skip
     figure = BarsBlock(
@@ -100,7 +108,7 @@ def residual_section(found: Residuals | None) -> list[Section]:
     if found is None:
         return []
     rows = PredictedValues(
-        np.array(found.numbers), np.array(found.predicted),
+        np.array(found.observed), np.array(found.predicted),
         None if found.intervals is None else np.array(found.intervals),
         None if found.row_sources is None else np.array(found.row_sources),
     )  # fmt: skip

@@ -156,7 +156,7 @@ def learned(estimator: Any, columns: Sequence[str]) -> Iterator[str]:
     kinds = Counter(type(final_step(each)).__name__ for each in estimator.estimators_)
     # A stratum of one class or value has a constant member, which is not the one requested.
     member = max(kinds, key=lambda kind: (not kind.startswith("Dummy"), kinds[kind]))
-    yield f"{len(sizes)} strata of {range_text(sizes)} of the {len(memberships)} rows"
+    yield f"{len(sizes)} strata with {range_text(sizes)} of {len(memberships)} rows each"
     n_strata = (memberships > WITHIN).sum(axis=1)
     if n_strata.min() == n_strata.max() == 1:
         yield "every row is in one stratum"

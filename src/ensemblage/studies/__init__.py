@@ -1,4 +1,4 @@
-"""Methods by name: train, predict, compare, and studies of many cells."""
+"""Methods by name: train, predict, compare, and experiments on many datasets."""
 
 import lazy_loader
 

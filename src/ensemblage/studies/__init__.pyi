@@ -2,7 +2,7 @@ from ._audit import AuditDocument as AuditDocument
 from ._audit import audit as audit
 from ._choice import ALPHA as ALPHA
 from ._choice import Design as Design
-from ._choice import gap_between as gap_between
+from ._choice import corrected_t_test as corrected_t_test
 from ._cluster import CLUSTER_METHODS as CLUSTER_METHODS
 from ._cluster import Clustering as Clustering
 from ._cluster import cluster as cluster

@@ -58,16 +58,16 @@ from ensemblage.studies._study import (
 )
 
 AUTO = "auto"
-# Classes are imbalanced if the largest has more than so many times its share among even ones.
+# Classes are imbalanced if the largest has more than this times its share among equal classes.
 IMBALANCED = 1.5
-# Of more predictions than these, so many in equal steps are kept to be drawn.
-MOST_RESIDUALS = 2000
-# So many values, and a fit may take less time than to start a worker for it.
+# Predictions kept for plots at most; of more, an evenly spaced subset.
+MAX_RESIDUALS = 2000
+# Values of a table (rows times columns) up to which a fit may be faster than starting a worker.
 SMALL = 50_000
 # Marks a method of this library in a table.
 MARK = "*"
-# Of the other measures so many fit beside the one that decides, at 80 places.
-MOST_BESIDE = 3
+# Other measures shown in the table, at a width of 80 characters.
+MAX_OTHER_MEASURES = 3
 
 
 def compare(
@@ -91,7 +91,7 @@ def compare(
     retry_failed: bool = False,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Comparison:
-    """Score methods on the same stratified folds, and say which to take.
+    """Compare methods by cross-validation on the same stratified folds, and recommend one.
 
     The same data, method, seed and folds give the same scores as in an experiment declared in a
     TOML file.
@@ -99,47 +99,47 @@ def compare(
     Parameters
     ----------
     X : Dataset, array-like or frame of shape (n_rows, n_columns)
-        The rows. Arrays and frames (pandas, polars, Arrow) may hold numbers, words, dates and
-        gaps.
+        The rows. Arrays and frames (pandas, polars, Arrow) may have numeric, categorical and date
+        columns and missing values.
     y : array-like of shape (n_rows,), default=None
-        The class of each row, or the number to predict; a Dataset has them in itself. Rows
-        without one are left out.
+        The target: classes or numeric values; a Dataset has its own. Rows with a missing target
+        are left out.
     methods : sequence or mapping, default=None
-        Names of methods, see ``METHODS``, and classifiers or regressors of
-        your own; a mapping calls each by a name of yours. None takes every method that the rows
-        allow. An estimator is given numbers without gaps, as every method is; a Pipeline is given
-        the rows as they are, as an array.
+        Names of methods (see ``METHODS``) and your own classifiers or regressors; a mapping sets
+        their names. None takes every method that is applicable. An estimator is given encoded,
+        imputed features, as every method is; a Pipeline is given the raw rows as an array.
     task : {"classification", "regression"}, default=None
-        Whether ``y`` holds classes or numbers. By default words are classes, and so are numbers
-        of which there are few: five different ones at most, or twenty whole ones that occur twice
-        or more on average.
+        The task. By default it is classification for a categorical target and for a numeric one
+        with few distinct values: at most five, or at most twenty integers that occur twice or more
+        on average.
     measure : str, default="auto"
-        What decides order, ranks, tests and choice: of classes "accuracy", "balanced_accuracy",
-        "log_loss", "auc" or "f1", of numbers "rmse", "mae", "r2" or "log_score". "auto" is RMSE
-        for numbers, and accuracy for classes, unless the largest class has more than 1.5 times
-        its share among even ones (75 % of two classes, 50 % of three); then it is log loss, or
-        balanced accuracy where a method gives no probabilities. AUC is of each class against the
-        rest, F1 of each class, both averaged. The log score is for methods that give a spread.
+        The measure of order, ranks, tests and recommendation. Classification: "accuracy",
+        "balanced_accuracy", "log_loss", "auc" or "f1"; regression: "rmse", "mae", "r2" or
+        "log_score". "auto" is RMSE in regression, and accuracy in classification, unless the
+        largest class has more than 1.5 times its share among equal classes (75 % of two classes,
+        50 % of three); then it is log loss, or balanced accuracy where a method gives no
+        probabilities. AUC is one-vs-rest, AUC and F1 are macro-averaged. The log score is for
+        methods that predict a standard deviation.
     groups : array-like of shape (n_rows,), default=None
         Rows that belong together, such as those of one patient: each group is in one fold only.
     sources : array-like of shape (n_rows,), default=None
-        Where each row comes from, known in training only.
+        The source of each row, such as a hospital or site. Source-aware methods use it.
     n_splits : int, default=5
         Folds per repeat.
     n_repeats : int, default=1
-        How often the folds are drawn anew.
+        Repeats of the cross-validation, with other folds.
     seed : int, default=0
-        Folds and fits derive from it; a method's scores do not depend on the other methods.
+        Random seed of folds and fits; a method's scores do not depend on the other methods.
     n_jobs : int, default=None
         Processes, as in joblib; the scores are the same for any number.
     new_sources : bool, default=False
-        Test on sources that were not trained on; the dataset must have ``sources``.
+        Test on sources that are not in the training rows; needs ``sources``.
     quick : bool, default=False
-        Fit on fewer rows, drawn by class, where there are many: on at most 1,000 for methods
-        whose time grows faster than the rows, on at most 4,000 for the others, tested on at most
-        3,000 per fold. Some methods tune less, and variants are only run if they are named.
+        Subsample large folds, stratified by class: at most 1,000 training rows for methods whose
+        time grows faster than linearly, at most 4,000 for the others, and at most 3,000 test rows.
+        Some methods have smaller hyperparameter grids, and variants are only run if they are named.
     store : ResultStore, default=None
-        Where scores are kept as they come, and what is there is not computed again; None keeps
+        Stores each score when it is computed; stored scores are not computed again. None keeps
         them in memory.
     budget : float, default=None
         Seconds after which no new fit is started; the comparison is then of the folds that every
@@ -147,14 +147,14 @@ def compare(
     scheduler : str, default=None
         Address of a Dask scheduler whose workers compute instead of local ones.
     retry_failed : bool, default=False
-        Whether fits that failed earlier, by what the store says, are tried again.
+        Whether to repeat fits that are stored as failed.
     progress : callable, default=None
         Called as ``progress(done, total)`` at the start and after each fit.
 
     Returns
     -------
     Comparison
-        Plain data: scores per method and fold, with means, ranks and failures; shown as a table.
+        Scores per method and fold, with means, ranks and failures; displayed as a table.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def compare(
     """
     check_measure(measure)
     if groups is not None and sources is not None:
-        raise ValueError("`groups` and `sources` exclude each other: rows have one or the other.")
+        raise ValueError("`groups` and `sources` exclude each other: give only one of them.")
     dataset = Dataset.from_arrays(X, y, sources=sources if groups is None else groups, task=task)
     check_measure(measure, dataset.task)
     new_sources = new_sources or groups is not None
@@ -192,7 +192,7 @@ def compare(
         name: each.expected_seconds(train_rows(each, len(dataset.y), splits))
         for name, each in found.items()
     }
-    # the slowest first: soon it is known how long all will take, and workers end together
+    # the slowest first: the time left is known early, and workers end together
     points = tuple(
         MethodPoint(name, found[name].label, {}, digest_of(found[name]))
         for name in sorted(found, key=lambda name: -seconds[name])
@@ -213,8 +213,8 @@ def compare(
         )  # fmt: skip
     if len(results) < len(experiment.cells):
         notes.append(
-            f"Stopped by the budget after {len(results)} of {len(experiment.cells)} fits; scores "
-            "are of the folds that every method has."
+            f"Stopped at the end of the budget after {len(results)} of {len(experiment.cells)} "
+            "fits; scores are of the folds that every method has."
         )
     comparison = comparison_of(dataset, study, _method_scores(study, found, results), notes)
     if dataset.task is not REGRESSION:
@@ -225,12 +225,12 @@ def compare(
 
 
 def check_measure(name: str, task: Task | None = None) -> None:
-    """Refuse what is no measure; once the task is known, also those of another."""
+    """Refuse an unknown measure; once the task is known, also one of the other task."""
     known = DECIDING if task is None else task.deciding
     if name not in {AUTO, *known}:
         problem = "is not known"
         if name in MEASURES and task is not None:
-            problem = f"does not judge predicted {task.targets}"
+            problem = f"is not for {task.name}"
         raise ValueError(
             f"`measure`={name!r} {problem}.{suggestion(name, known)} It must be one of: "
             f"{', '.join([AUTO, *known])}."
@@ -240,7 +240,7 @@ def check_measure(name: str, task: Task | None = None) -> None:
 def _method_scores(
     study: Study, methods: Mapping[str, Method], results: Sequence[CellResult]
 ) -> tuple[MethodScores, ...]:
-    """Scores on the folds that every method has; not ranked yet."""
+    """Scores on the folds that every method has, without ranks."""
     found: dict[tuple[str, int, int], CellResult] = {}
     for each in results:
         params = StudyParams.of(each.cell)
@@ -256,7 +256,7 @@ def _method_scores(
                 name=name,
                 label=method.label,
                 ours=method.ours,
-                effort=method.effort,
+                complexity=method.complexity,
                 seconds=tuple(None if each.error else each.seconds for each in cells),
                 ranks=(),
                 failures={fold: each.error for fold, each in enumerate(cells) if each.error},
@@ -271,13 +271,13 @@ def _method_scores(
 
 
 def _grouped(warnings: Sequence[Any]) -> dict[str, int]:
-    """Count the folds of each warning; those that differ only in numbers are one, as first said."""
+    """Count the folds of each warning; warnings that differ only in digits count as one."""
     first: dict[str, str] = {}
     counts: dict[str, int] = {}
     for texts in warnings:
-        said = {re.sub(r"[\d, ]+", "#", text): text for text in reversed(texts)}
-        for gist, text in reversed(said.items()):
-            shown = first.setdefault(gist, text)
+        patterns = {re.sub(r"[\d, ]+", "#", text): text for text in reversed(texts)}
+        for pattern, text in reversed(patterns.items()):
+            shown = first.setdefault(pattern, text)
             counts[shown] = counts.get(shown, 0) + 1
     return counts
 
@@ -285,10 +285,10 @@ def _grouped(warnings: Sequence[Any]) -> dict[str, int]:
 def comparison_of(
     dataset: Dataset, study: Study, methods: Sequence[MethodScores], notes: Sequence[str]
 ) -> Comparison:
-    """Rank, summarise and test what the methods have scored."""
+    """Rank, summarise and test the methods' scores."""
     splits, asked = study.splits, study.measure
     measure = _auto_measure(dataset, methods) if asked == AUTO else asked
-    # fold by fold; those without a value on a fold share the last ranks there
+    # per fold; methods without a value on a fold share its last ranks
     scores = np.array([signed_scores(each, measure) for each in methods])
     ranks = rankdata(-np.nan_to_num(scores, nan=-np.inf), axis=0).tolist()
     methods = tuple(
@@ -320,10 +320,10 @@ def comparison_of(
 
 
 def _auto_measure(dataset: Dataset, methods: Sequence[MethodScores]) -> str:
-    """Choose RMSE for numbers, accuracy for even classes.
+    """RMSE in regression, accuracy for balanced classes.
 
-    For imbalanced classes it is log loss, or balanced accuracy where some method that did not fail
-    throughout gives no probabilities.
+    For imbalanced classes it is log loss, or balanced accuracy if a method that did not fail on all
+    folds gives no probabilities.
     """
     if dataset.task is REGRESSION or not is_imbalanced(dataset.classes):
         return dataset.task.usual
@@ -333,9 +333,9 @@ def _auto_measure(dataset: Dataset, methods: Sequence[MethodScores]) -> str:
 
 
 def is_imbalanced(classes: Mapping[str, int]) -> bool:
-    """Tell whether always giving the largest class would look good by accuracy.
+    """Whether the largest class has more than 1.5 times its share among equal classes.
 
-    That is so for two classes above 75 % of the rows, for three above 50 %.
+    For two classes that is more than 75 % of the rows, for three more than 50 %.
     """
     if not classes:
         return False
@@ -343,7 +343,7 @@ def is_imbalanced(classes: Mapping[str, int]) -> bool:
 
 
 def _lacks(method: MethodScores, measure: str) -> bool:
-    """Whether there is no value of a measure on a fold on which the method did not fail."""
+    """Whether a measure has no value on a fold on which the method did not fail."""
     return any(
         value is None and fold not in method.failures for fold, value in enumerate(method[measure])
     )
@@ -352,41 +352,40 @@ def _lacks(method: MethodScores, measure: str) -> bool:
 def _measure_notes(
     dataset: Dataset, asked: str, measure: str, methods: Sequence[MethodScores]
 ) -> list[str]:
-    """Say why it is that measure, and for whom there is none."""
+    """Explain the choice of the measure, and name methods that have no value of it."""
     notes, label = [], MEASURES[measure].label
     if asked == AUTO and is_imbalanced(dataset.classes) and len(methods) > 1:
         share = max(dataset.classes.values()) / len(dataset.y)
         notes.append(
-            f"The largest class has {share:.0%} of the rows, so that methods are judged by "
-            f"{label} rather than by accuracy; `measure` asks for another."
+            f"The classes are imbalanced (the largest has {share:.0%} of the rows), so methods are "
+            f"compared by {label} instead of accuracy; set another by `measure`."
         )
     without = [each.label for each in methods if _lacks(each, measure)]
     if without:
-        give = "gives" if len(without) == 1 else "give"
-        notes.append(
-            f"{', '.join(without)} {give} nothing to compute {label} from, and cannot be chosen "
-            "by it."
-        )
+        has = "has" if len(without) == 1 else "have"
+        notes.append(f"{listed(without)} {has} no {label}, and cannot be recommended by it.")
     return notes
 
 
 def _fold_notes(dataset: Dataset, n_splits: int, n_repeats: int) -> list[str]:
-    """Refuse folds that cannot be drawn; note classes that do not reach every fold."""
+    """Refuse an impossible number of folds; note classes with fewer rows than folds."""
     if n_splits < 2:
         raise ValueError(f"`n_splits`, the number of folds, must be at least 2, got {n_splits}.")
     if n_repeats < 1:
         raise ValueError(
-            f"`n_repeats`, how often they are drawn, must be at least 1, got {n_repeats}."
+            f"`n_repeats`, the number of repeats, must be at least 1, got {n_repeats}."
         )
     most = dataset.max_folds
     if most < n_splits:
-        fewer = f"use at most {most} folds, or" if most > 1 else "bring"
-        few = "No class has" if dataset.classes else "There are not twice"
-        raise ValueError(f"{few} as many rows as there are folds ({n_splits}): {fewer} more rows.")
+        fewer = f"use at most {most} folds, or more rows" if most > 1 else "more rows are needed"
+        few = "no class has that many rows"
+        if not dataset.classes:
+            few = "there are fewer than two rows per fold"
+        raise ValueError(f"`n_splits`={n_splits} is too large, as {few}: {fewer}.")
     small = {label: count for label, count in dataset.classes.items() if count < n_splits}
     return [
         f"Class {label!r} has {count} row{'s' * (count > 1)}, fewer than the {n_splits} folds: "
-        "in some folds it is not tested."
+        "some folds have no test row of it."
         for label, count in small.items()
     ]
 
@@ -394,12 +393,14 @@ def _fold_notes(dataset: Dataset, n_splits: int, n_repeats: int) -> list[str]:
 def _n_sources(dataset: Dataset) -> int:
     if dataset.sources is None:
         raise ValueError(
-            "New sources can be tested only if the sources are known: name their column by "
-            "`source_column`."
+            "`new_sources` needs the source of each row: name its column by `source_column`."
         )
     n_sources = len(np.unique(dataset.sources))
     if n_sources < 2:
-        raise ValueError(f"There is {n_sources} source; testing on new ones needs two or more.")
+        raise ValueError(
+            f"`new_sources` needs two or more sources, got {n_sources}: the test folds are sources "
+            "that are not in the training rows."
+        )
     return n_sources
 
 
@@ -411,23 +412,23 @@ def _source_notes(
     n_sources = len(np.unique(dataset.sources))
     if new_sources:
         yield (
-            f"{n_sources} sources, left out of training one after the other, as if they were new: "
-            "scores are what to expect of a new source."
+            f"{n_sources} sources, each in one fold only: every source is tested by models fitted "
+            "without it, so that the scores estimate the performance on a new source."
         )
         return
-    told = [each.label for each in methods.values() if "sources" in each.takes]
-    knowing = f"known to {listed(told)} alone" if told else "which no method here is told"
+    aware = [each.label for each in methods.values() if "sources" in each.takes]
+    used = f"used by {listed(aware)} only" if aware else "used by no method here"
     yield (
-        f"{n_sources} sources, {knowing}; folds mix them, so that scores are for known sources: "
-        "`new_sources` tells what to expect of a new one. Leave `source_column` out to give the "
-        "source to all methods, as a column like any other."
+        f"{n_sources} sources, {used}; the scores are for known sources: `new_sources` estimates "
+        "the performance on a new one. Without `source_column`, the source is a feature like any "
+        "other."
     )
 
 
 def kept_residuals(
     dataset: Dataset, method: Method, results: Sequence[CellResult]
 ) -> Residuals | None:
-    """Gather what a method's cells have kept of their first repeat; None if that is nothing."""
+    """Out-of-fold predictions kept by a method's cells in the first repeat, if there are any."""
     rows, predicted, intervals = [], [], []
     for result in results:
         params = StudyParams.of(result.cell)
@@ -439,16 +440,16 @@ def kept_residuals(
     if not rows:
         return None
     order = np.argsort(np.concatenate(rows), kind="stable")
-    taken = order[:: -(-len(order) // MOST_RESIDUALS)]
-    own = np.concatenate(rows)[taken]
+    shown = order[:: -(-len(order) // MAX_RESIDUALS)]
+    own = np.concatenate(rows)[shown]
     found = PredictedValues(
         dataset.y[own],
-        np.concatenate(predicted)[taken],
-        None if None in intervals else np.concatenate(intervals)[taken],
+        np.concatenate(predicted)[shown],
+        None if None in intervals else np.concatenate(intervals)[shown],
         None if dataset.sources is None else dataset.sources[own],
     )
     return Residuals(
-        method=method.name, label=method.label, numbers=tuple(found.y.tolist()),
+        method=method.name, label=method.label, observed=tuple(found.y.tolist()),
         predicted=tuple(found.predicted.tolist()),
         intervals=None if found.intervals is None else tuple(map(tuple, found.intervals.tolist())),
         row_sources=None if found.sources is None else tuple(found.sources.tolist()),
@@ -457,9 +458,9 @@ def kept_residuals(
 
 
 def comparison_title(result: Comparison) -> str:
-    """Say what was compared on what."""
+    """Dataset, its size, the task and the folds, in one line."""
     repeats = f", repeated {result.n_repeats} times" if result.n_repeats > 1 else ""
-    what = "numbers" if result.n_classes is None else f"{result.n_classes} classes"
+    what = "regression" if result.n_classes is None else f"{result.n_classes} classes"
     return (
         f"{result.dataset}: {count(result.n_rows, 'row')}, {count(result.n_features, 'column')}, "
         f"{what}; {result.n_splits} folds{repeats}, seed {result.seed}"
@@ -467,35 +468,35 @@ def comparison_title(result: Comparison) -> str:
 
 
 def comparison_block(result: Comparison) -> TableBlock:
-    """Lay out the means, the deciding measure with its standard error."""
+    """Table of mean scores, the measure of the comparison with its standard error."""
     names = [name for name in TASKS[result.task].measures if name != result.measure]
     if result.n_classes is None:
         names = [name for name in names if any(row[name] is not None for row in result.summary)]
-    decides, beside = MEASURES[result.measure], [MEASURES[name] for name in names[:MOST_BESIDE]]
-    heads = ["method", decides.heading, *(each.heading for each in beside), "seconds"]
+    measure, others = MEASURES[result.measure], [MEASURES[n] for n in names[:MAX_OTHER_MEASURES]]
+    heads = ["method", measure.heading, *(each.heading for each in others), "seconds"]
     rows = []
     for row in result.summary:
         name = f"{row.label} {MARK}" if row.ours else row.label
         if row.seconds is None:
-            rows.append([name, "failed", *[""] * (len(beside) + 1)])
+            rows.append([name, "failed", *[""] * (len(others) + 1)])
             continue
-        score = "-" if row.score is None else decides.with_error(row.score, row.score_se)
-        others = [
-            "-" if (value := row[each.name]) is None else each.written(value) for each in beside
+        score = "-" if row.score is None else measure.with_error(row.score, row.score_se)
+        values = [
+            "-" if (value := row[each.name]) is None else each.written(value) for each in others
         ]
-        rows.append([name, score, *others, f"{row.seconds:.{2 if row.seconds < 100 else 0}f}"])
-    ours = f"{MARK} a method of this library; " if any(row.ours for row in result.summary) else ""
+        rows.append([name, score, *values, f"{row.seconds:.{2 if row.seconds < 100 else 0}f}"])
+    ours = f"{MARK} method of this library. " if any(row.ours for row in result.summary) else ""
     return TableBlock(
         [Heading(head, numeric=head != "method") for head in heads],
         [[Field(text) for text in row] for row in rows],
         "",
-        f"{ours}by {decides.heading}, {'more' if decides.greater_is_better else 'less'} is better; "
-        "± is a standard error; seconds are per fold, on one core",
+        f"{ours}Sorted by {measure.label} ({'higher' if measure.greater_is_better else 'lower'} is "
+        "better). ±: corrected standard error. seconds: fit and prediction per fold, on one core.",
     )
 
 
 def comparison_text(result: Comparison) -> str:
-    """Write all that for a terminal."""
+    """Text for a terminal: title, table, legend and recommendation."""
     block = comparison_block(result)
     detail = [] if result.choice is None else [result.choice.detail]
     parts = [comparison_title(result), "", text_table(block), "", block.legend, result.verdict]
@@ -503,7 +504,7 @@ def comparison_text(result: Comparison) -> str:
 
 
 def comparison_html(result: Comparison) -> str:
-    """Write all that for a notebook."""
-    said = [result.verdict, *([] if result.choice is None else [result.choice.detail])]
-    texts = "".join(f"<p>{escape(text)}</p>" for text in said)
+    """HTML for a notebook: title, table and recommendation."""
+    sentences = [result.verdict, *([] if result.choice is None else [result.choice.detail])]
+    texts = "".join(f"<p>{escape(text)}</p>" for text in sentences)
     return f"<p>{escape(comparison_title(result))}</p>{html_table(comparison_block(result))}{texts}"

@@ -1,4 +1,4 @@
-"""A self-test of the installation."""
+"""Self-test of the installation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ensemblage.persistence import load, save
 from ensemblage.studies._train import train
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "skops")
-# What each extra brings, as it is imported; a test keeps them with the package's metadata.
+# Modules of each extra; a test compares them with the package's metadata.
 EXTRAS = {
     "boost": ("lightgbm",),
     "consensus": ("mtkahypar", "pymetis"),
@@ -37,45 +37,46 @@ EXTRAS = {
 
 
 class ExtraState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whether an extra is installed."""
+    """State of an extra."""
 
-    name: Annotated[str, Meta(description="The extra.")]
-    missing: Annotated[tuple[str, ...], Meta(description="Packages of it that are not there.")]
+    name: Annotated[str, Meta(description="Name of the extra.")]
+    missing: Annotated[
+        tuple[str, ...], Meta(description="Packages of the extra that are not installed.")
+    ]
     install: Annotated[str, Meta(description="The command that installs it.")]
 
 
 class SelfTest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One thing that was tried."""
+    """Result of one test."""
 
-    name: Annotated[str, Meta(description="What was tried.")]
-    error: Annotated[str | None, Meta(description="What went wrong; null if nothing did.")]
-    seconds: Annotated[float, Meta(ge=0, description="How long it took.")]
+    name: Annotated[str, Meta(description="Name of the test.")]
+    error: Annotated[str | None, Meta(description="Error message; null if the test passed.")]
+    seconds: Annotated[float, Meta(ge=0, description="Duration in seconds.")]
 
 
 class DoctorDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What ``doctor`` prints with ``--json``."""
+    """Output of ``doctor`` with ``--json``."""
 
-    healthy: Annotated[bool, Meta(description="Whether nothing that was tried went wrong.")]
+    healthy: Annotated[bool, Meta(description="Whether all tests passed.")]
     versions: Annotated[
-        dict[str, str | None], Meta(description="Python and packages; null if not installed.")
+        dict[str, str | None],
+        Meta(description="Versions of Python and packages; null if not installed."),
     ]
-    cores: Annotated[int, Meta(ge=1, description="Cores that this process may use.")]
+    cores: Annotated[int, Meta(ge=1, description="Cores available to this process.")]
     blas_threads: Annotated[
-        int | None, Meta(description="Threads of the matrix library; null if it does not tell.")
+        int | None, Meta(description="Threads of the BLAS library; null if not known.")
     ]
     cache: Annotated[
-        str | None, Meta(description="The folder of compiled kernels; null if there is none.")
+        str | None, Meta(description="Cache folder of compiled kernels; null if there is none.")
     ]
-    cache_writable: Annotated[
-        bool, Meta(description="Whether kernels compiled once are there for the next process.")
-    ]
-    extras: Annotated[tuple[ExtraState, ...], Meta(description="What can be installed besides.")]
-    tests: Annotated[tuple[SelfTest, ...], Meta(description="What was tried, in order.")]
+    cache_writable: Annotated[bool, Meta(description="Whether the cache folder is writable.")]
+    extras: Annotated[tuple[ExtraState, ...], Meta(description="Optional dependencies.")]
+    tests: Annotated[tuple[SelfTest, ...], Meta(description="Self-tests, in order.")]
 
 
 def examine() -> DoctorDocument:
-    """Look at the machine and try the library on it, in about two seconds."""
-    tests = tuple(_tried(name, test) for name, test in TESTS.items())
+    """Inspect the machine and run the self-tests, in about two seconds."""
+    tests = tuple(_run_test(name, test) for name, test in TESTS.items())
     folder = own_distances.cache_folder
     return DoctorDocument(
         healthy=all(test.error is None for test in tests),
@@ -121,18 +122,18 @@ def _is_installed(package: str) -> bool:
 
 
 def _can_write(folder: Path) -> bool:
-    """Whether a folder can be written, or made where it is not there yet."""
+    """Whether a folder is writable, or can be created."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return folder.is_dir() and os.access(folder, os.W_OK)
 
 
-def _tried(name: str, test: Callable[[], None]) -> SelfTest:
+def _run_test(name: str, test: Callable[[], None]) -> SelfTest:
     start = time.perf_counter()
     try:
         test()
         error = None
-    except Exception as failure:  # whatever it is, it is told
+    except Exception as failure:  # any error is reported
         error = f"{type(failure).__name__}: {' '.join(str(failure).split())}"
     return SelfTest(name=name, error=error, seconds=round(time.perf_counter() - start, 2))
 
@@ -145,21 +146,21 @@ def _kernel_agrees() -> None:
         raise ArithmeticError("the compiled kernel and NumPy disagree")
 
 
-def _model_learns_and_returns() -> None:
+def _model_survives_saving() -> None:
     """Fit, predict, save and load."""
     iris = load_dataset("iris")
     model = train(iris, "logistic", n_splits=2).model
     if model.score(iris.X, iris.y) < 0.9:
-        raise ArithmeticError("a logistic regression does not learn the irises")
+        raise ArithmeticError("logistic regression has an accuracy below 0.9 on iris")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.skops"
         save(model, path, columns=iris.feature_names, kinds=iris.kinds)
         again = load(path).model.predict(iris.X)
     if not np.array_equal(again, model.predict(iris.X)):
-        raise ArithmeticError("a model that was saved and loaded predicts otherwise")
+        raise ArithmeticError("a saved and loaded model predicts differently")
 
 
 TESTS = {
-    "compile a kernel, compare it with NumPy": _kernel_agrees,
-    "fit, predict, save and load": _model_learns_and_returns,
+    "compile a kernel and compare it with NumPy": _kernel_agrees,
+    "fit, predict, save and load a model": _model_survives_saving,
 }

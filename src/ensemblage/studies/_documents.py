@@ -1,4 +1,4 @@
-"""Documents that commands write as JSON."""
+"""Documents that the commands print as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Class = TypeVar("Class", bound=type[Struct])
 
 
 def documented(document: Class) -> Class:
-    """Word each field once: its description in the JSON Schema is its line in the docstring."""
+    """Build the docstring from the field descriptions of the JSON Schema."""
     lines = [str(document.__doc__), "", "Parameters", "----------"]
     types = get_type_hints(document)
     for field in fields(document):
@@ -36,7 +36,7 @@ def documented(document: Class) -> Class:
 
 
 def with_measures(*, per_fold: bool) -> Callable[[Class], Class]:
-    """Add a field per measure of the registry, null or empty where there is no value."""
+    """Add a field for each registered measure, null or empty where there is no value."""
     names = [
         (each.name, _measure_type(each, per_fold=per_fold), () if per_fold else None)
         for each in MEASURES.values()
@@ -59,47 +59,48 @@ def _measure_type(measure: Measure, *, per_fold: bool) -> Any:
         value = Annotated[float, Meta(ge=measure.lower, le=measure.upper)]
     lacking = "" if measure.needs == "y_pred" else f" or the model gives no {measure.needs}"
     if per_fold:
-        said = f"{measure.definition} Per fold; null where it failed{lacking}."
-        return Annotated[tuple[value | None, ...], Meta(description=said)]
-    said = f"{measure.definition} Mean over the folds; null if all failed{lacking}."
-    return Annotated[value | None, Meta(description=said)]
+        text = f"{measure.definition} Per fold; null where the fit failed{lacking}."
+        return Annotated[tuple[value | None, ...], Meta(description=text)]
+    text = f"{measure.definition} Mean over the folds; null if all fits failed{lacking}."
+    return Annotated[value | None, Meta(description=text)]
 
 
 @documented
 class ResultRow(Struct, frozen=True, forbid_unknown_fields=True):
-    """One entry of a result table: what the paper printed, and what we measured."""
+    """One entry of a result table: the paper's value and ours."""
 
-    row: Annotated[str, Meta(description="Where it stands: usually a dataset.")]
-    column: Annotated[str, Meta(description="Usually a method.")]
+    row: Annotated[str, Meta(description="Row of the table, usually a dataset.")]
+    column: Annotated[str, Meta(description="Column of the table, usually a method.")]
     paper: Annotated[float | None, Meta(description="The paper's value; null if it gives none.")]
     ours: Annotated[
         float | None, Meta(description="Our mean; null if every repeat failed or none has run.")
     ]
     standard_error: Annotated[
-        NotNegative | None, Meta(description="Of our mean; null with fewer than two repeats.")
+        NotNegative | None,
+        Meta(description="Standard error of our mean; null with fewer than two repeats."),
     ]
-    repeats: Annotated[Count, Meta(description="How many values the mean is of.")]
+    repeats: Annotated[Count, Meta(description="Number of values in the mean.")]
     failures: Annotated[Count, Meta(description="Repeats that failed.")] = 0
     note: Annotated[
-        str, Meta(description="Why the two differ or cannot be compared; may be empty.")
+        str, Meta(description="Why the two values differ or cannot be compared; may be empty.")
     ] = ""
     comparable: Annotated[
         bool,
         Meta(
-            description="Whether the difference means anything: "
-            "false for a stand-in for the paper's data."
+            description="Whether the two values can be compared; "
+            "false where generated data replace the paper's."
         ),
     ] = True
     is_mean: Annotated[
         bool,
-        Meta(description="Whether it is of a row of means over other rows, not of a dataset."),
+        Meta(description="Whether the row holds means over other rows, not a dataset."),
     ] = False
 
     difference: Annotated[
         float | None,
         Meta(
-            description="Ours less the paper's; null where one is missing or they cannot be "
-            "compared."
+            description="Our mean minus the paper's value; null where one is missing or not "
+            "comparable."
         ),
     ] = None
 
@@ -111,21 +112,17 @@ class ResultRow(Struct, frozen=True, forbid_unknown_fields=True):
 
 @documented
 class ResultTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """An experiment's outcome, ready to be printed or drawn."""
+    """A table of results of an experiment."""
 
     name: Annotated[str, Meta(description="The experiment.")]
-    title: Annotated[str, Meta(description="What it shows.")]
-    measure: Annotated[
-        str, Meta(description='What the numbers are, with their unit, such as "accuracy (%)".')
-    ]
-    rows: Annotated[
-        Sequence[ResultRow], Meta(description="The entries, in the order in which to read them.")
-    ]
+    title: Annotated[str, Meta(description="Title of the table.")]
+    measure: Annotated[str, Meta(description='The measure with its unit, such as "accuracy (%)".')]
+    rows: Annotated[Sequence[ResultRow], Meta(description="The entries, in display order.")]
     summary: Annotated[
-        Sequence[str], Meta(description="What the table shows, a sentence each.")
+        Sequence[str], Meta(description="What the table shows, one sentence each.")
     ] = ()
     notes: Annotated[
-        Sequence[str], Meta(description="Known deviations from the paper, and what is missing.")
+        Sequence[str], Meta(description="Known deviations from the paper, and missing data.")
     ] = ()
     greater_is_better: Annotated[
         bool | None, Meta(description="Direction of the measure; null if it has none.")
@@ -136,46 +133,46 @@ class ResultTable(Struct, frozen=True, forbid_unknown_fields=True):
     ranked: Annotated[
         bool,
         Meta(
-            description="Whether ranks of the columns mean something: they are methods, and rows "
-            "are independent datasets."
+            description="Whether columns can be ranked: they are methods, and the rows are "
+            "independent datasets."
         ),
     ] = True
 
 
 class CellCounts(Struct, frozen=True, forbid_unknown_fields=True):
-    """How far a run is."""
+    """Counts of cells of a run."""
 
-    total: Annotated[Count, Meta(description="Cells to compute.")]
-    done: Annotated[Count, Meta(description="Cells that have a result, failed ones too.")]
+    total: Annotated[Count, Meta(description="All cells of the experiment.")]
+    done: Annotated[Count, Meta(description="Cells that have a result, including failed ones.")]
     failed: Annotated[Count, Meta(description="Cells that failed.")]
 
     @classmethod
     def of(cls, results: Sequence[CellResult], total: int) -> CellCounts:
-        """Count results among so many cells."""
+        """Count the results of an experiment with ``total`` cells."""
         return cls(total, len(results), sum(bool(each.error) for each in results))
 
 
 class RunDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What ``run`` and ``reproduce`` print with ``--json``, and what their page shows."""
+    """Output of ``run`` and ``reproduce`` with ``--json``, and content of their report."""
 
-    experiment: Annotated[str, Meta(description="Its name.")]
-    title: Annotated[str, Meta(description="What it shows.")]
+    experiment: Annotated[str, Meta(description="Name of the experiment.")]
+    title: Annotated[str, Meta(description="Title of the experiment.")]
     scale: Annotated[
         str,
         Meta(
-            description="How much of a paper's table was asked for: quick, standard or full; "
-            "declared for an experiment of the user's own, whose file says how much."
+            description="Part of a paper's protocol that was run: quick, standard or full; "
+            "declared for an experiment of your own, whose file states it."
         ),
     ]
-    seed: Annotated[Count, Meta(description="The seed.")]
+    seed: Annotated[Count, Meta(description="Random seed.")]
     cells: CellCounts
     tables: list[ResultTable]
     results: Annotated[str | None, Meta(description="The SQLite file with the cells.")]
-    report: Annotated[str | None, Meta(description="The HTML report; null if none was asked for.")]
+    report: Annotated[str | None, Meta(description="The HTML report; null without --report.")]
     finished: Annotated[bool, Meta(description="Whether all cells have a result.")]
     data: Annotated[
         tuple[DataSummary, ...],
-        Meta(description="What the datasets hold; empty for a paper's table."),
+        Meta(description="Summary of each dataset; empty for a paper's table."),
     ] = ()
 
 
@@ -187,10 +184,10 @@ else:
 
 
 class MeanScores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Gives means of measures by their names."""
+    """Mean scores by name of the measure."""
 
     def __getitem__(self, measure: str) -> float | None:
-        """Give the mean of a measure."""
+        """Return the mean of a measure."""
         value: float | None = getattr(self, measure)
         return value
 
@@ -198,182 +195,195 @@ class MeanScores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 @documented
 @with_measures(per_fold=False)
 class SummaryRow(MeanScores, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A method's means over the folds; measures of classes are null for numbers, and inversely."""
+    """A method's mean scores over the folds; measures of the other task are null."""
 
-    method: Annotated[str, Meta(description="Its name.")]
-    label: Annotated[str, Meta(description="What tables call it.")]
+    method: Annotated[str, Meta(description="Name of the method.")]
+    label: Annotated[str, Meta(description="Display name.")]
     ours: Annotated[bool, Meta(description="Whether it is a method of this library.")]
     score: Annotated[
         float | None,
-        Meta(description="Mean of the comparison's measure; null if it has none on any fold."),
+        Meta(description="Mean of the comparison's measure; null if there is none on any fold."),
     ]
     score_se: Annotated[
         NotNegative | None,
-        Meta(description="Standard error of the mean, corrected for the overlap of the folds."),
+        Meta(description="Standard error of the mean, corrected for overlapping training sets."),
     ]
     accuracy_se: Annotated[
-        NotNegative | None, Meta(description="Standard error of the accuracy, corrected alike.")
+        NotNegative | None, Meta(description="Corrected standard error of the accuracy.")
     ]
     mean_rank: Annotated[
         Annotated[float, Meta(ge=1)] | None,
         Meta(description="Mean rank by the measure, 1 for the best."),
     ]
     seconds: Annotated[
-        NotNegative | None, Meta(description="Per fold, to fit and to predict, on one core.")
+        NotNegative | None,
+        Meta(description="Mean seconds per fold to fit and predict, on one core."),
     ]
-    failed_folds: Annotated[Count, Meta(description="Folds on which it failed.")]
+    failed_folds: Annotated[Count, Meta(description="Folds on which the fit failed.")]
 
 
 @documented
 @with_measures(per_fold=True)
 class MethodScores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one method reached, fold by fold; empty are measures of what is not predicted."""
+    """A method's scores on each fold; measures of the other task are empty."""
 
-    name: Annotated[str, Meta(description="Its name.")]
-    label: Annotated[str, Meta(description="What tables call it.")]
+    name: Annotated[str, Meta(description="Name of the method.")]
+    label: Annotated[str, Meta(description="Display name.")]
     ours: Annotated[bool, Meta(description="Whether it is a method of this library.")]
-    effort: Annotated[
-        Count, Meta(description="How much there is to fit and to read, 0 for nothing.")
+    complexity: Annotated[
+        Count,
+        Meta(
+            description="0 for a constant prediction, 1 for one small model, 2 for many trees, 3 "
+            "for a hyperparameter search or an ensemble of models."
+        ),
     ]
     seconds: Annotated[
-        tuple[NotNegative | None, ...], Meta(description="Per fold; null where it failed.")
+        tuple[NotNegative | None, ...],
+        Meta(description="Seconds per fold to fit and predict; null where the fit failed."),
     ]
     ranks: Annotated[
         tuple[Annotated[float, Meta(ge=1)], ...],
         Meta(description="Per fold, 1 for the best by the measure, ties averaged."),
     ]
-    failures: Annotated[dict[int, str], Meta(description="Error texts, by the number of the fold.")]
+    failures: Annotated[dict[int, str], Meta(description="Error messages by fold index.")]
     warnings: Annotated[
-        dict[str, int], Meta(description="What fits warned of, and on how many folds.")
+        dict[str, int], Meta(description="Warnings of the fits, with the number of folds of each.")
     ]
 
     @property
     def n_folds(self) -> int:  # numpydoc ignore=RT01
-        """Folds on which it was fitted, failed ones too."""
+        """Folds on which it was fitted, including failed ones."""
         return len(self.seconds)
 
     def __getitem__(self, measure: str) -> tuple[float | None, ...]:
-        """Give the values of a measure, fold by fold."""
+        """Return the values of a measure, fold by fold."""
         values: tuple[float | None, ...] = getattr(self, measure)
         return values
 
 
 @documented
 class Choice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The method to take."""
+    """The recommended method."""
 
-    method: Annotated[str, Meta(description="Its name.")]
-    label: Annotated[str, Meta(description="What tables call it.")]
-    measure: Annotated[MeasureName, Meta(description="The measure that decided.")]
-    score: Annotated[float, Meta(description="Its mean by the measure.")]
-    leader: Annotated[
+    method: Annotated[str, Meta(description="Name of the recommended method.")]
+    label: Annotated[str, Meta(description="Display name.")]
+    measure: Annotated[MeasureName, Meta(description="The measure of the comparison.")]
+    score: Annotated[float, Meta(description="Mean score of the recommended method.")]
+    best: Annotated[
         str,
         Meta(
-            description="The method of the best mean; another one, if the choice is the simpler of "
-            "two that cannot be told apart."
+            description="The method with the best mean score; not the recommended one if a simpler "
+            "method is not significantly different and within two standard errors."
         ),
     ]
-    clear: Annotated[
-        bool, Meta(description="Whether a paired test tells the leader from every other method.")
-    ]
-    not_told_apart: Annotated[
-        tuple[str, ...],
+    significant: Annotated[
+        bool,
         Meta(
-            description="Methods that the test, corrected for the number of methods, does not tell "
-            "from the leader."
+            description="Whether the best method is significantly better than every other: "
+            "corrected resampled t-test at 2.5 % with Holm's correction."
         ),
     ]
-    sentence: Annotated[str, Meta(description="All that in plain words.")]
-    detail: Annotated[str, Meta(description="The figures behind it.")]
+    not_significantly_different: Annotated[
+        tuple[str, ...],
+        Meta(description="Methods not significantly different from the best by that test."),
+    ]
+    sentence: Annotated[str, Meta(description="The recommendation and its reason.")]
+    detail: Annotated[
+        str, Meta(description="Mean difference to the best or next method, and its test.")
+    ]
 
 
 @documented
 class Residuals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one method's predicted numbers miss on rows that it has not seen."""
+    """Out-of-fold predictions of a numeric target by one method."""
 
-    method: Annotated[str, Meta(description="The method: the one to take, or the best.")]
-    label: Annotated[str, Meta(description="What tables call it.")]
-    numbers: Annotated[
+    method: Annotated[
+        str, Meta(description="The recommended method, or the best if none is recommended.")
+    ]
+    label: Annotated[str, Meta(description="Display name.")]
+    observed: Annotated[
         tuple[float, ...],
-        Meta(description="Numbers of some rows, in equal steps if there are many."),
+        Meta(description="Target of the rows; of many rows, an evenly spaced subset."),
     ]
-    predicted: Annotated[
-        tuple[float, ...], Meta(description="What the method, not fitted on the row, predicts.")
-    ]
+    predicted: Annotated[tuple[float, ...], Meta(description="Out-of-fold predictions.")]
     intervals: Annotated[
         tuple[tuple[float, float], ...] | None,
-        Meta(description="Intervals that should hold 90 % of the numbers; null if it gives none."),
+        Meta(description="90 % prediction intervals; null if the method gives none."),
     ]
     row_sources: Annotated[
-        tuple[str, ...] | None, Meta(description="Where the rows come from; null if not known.")
+        tuple[str, ...] | None, Meta(description="Source of each row; null if not known.")
     ]
     sources: Annotated[
-        tuple[SourceResiduals, ...], Meta(description="The same rows, source by source.")
+        tuple[SourceResiduals, ...], Meta(description="Residuals of these rows by source.")
     ]
 
 
 @documented
 class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Scores of several methods on the same folds of one dataset, and what they show."""
+    """Scores of several methods on the same folds of one dataset, with a recommendation."""
 
-    dataset: Annotated[str, Meta(description="Name of the data.")]
-    n_rows: Annotated[Count, Meta(description="Rows.")]
-    n_features: Annotated[Count, Meta(description="Columns but the target.")]
+    dataset: Annotated[str, Meta(description="Name of the dataset.")]
+    n_rows: Annotated[Count, Meta(description="Number of rows.")]
+    n_features: Annotated[Count, Meta(description="Number of columns without the target.")]
     n_classes: Annotated[
         Annotated[int, Meta(ge=2)] | None,
-        Meta(description="Classes; null if numbers are predicted."),
+        Meta(description="Number of classes; null in regression."),
     ]
     n_splits: Annotated[int, Meta(ge=2, description="Folds per repeat.")]
-    n_repeats: Annotated[int, Meta(ge=1, description="How often the folds were drawn.")]
-    seed: Annotated[Count, Meta(description="The seed.")]
+    n_repeats: Annotated[int, Meta(ge=1, description="Repeats of the cross-validation.")]
+    seed: Annotated[Count, Meta(description="Random seed.")]
     notes: Annotated[
-        tuple[str, ...], Meta(description="What to know about the data and what was left out.")
+        tuple[str, ...], Meta(description="Notes on the data and on what was left out.")
     ]
-    quick: Annotated[bool, Meta(description="Whether rows could be left out to save time.")] = False
+    quick: Annotated[
+        bool, Meta(description="Whether large folds were subsampled to save time.")
+    ] = False
     finished: Annotated[
         bool,
         Meta(
-            description="Whether every fold was computed; if not, the scores are of the folds that "
+            description="Whether every fold was computed; if not, scores are of the folds that "
             "every method has."
         ),
     ] = True
     measure: Annotated[
         MeasureName,
         Meta(
-            description="What decides order, ranks, tests and choice; of log_loss, rmse, mae and "
-            "log_score less is better."
+            description="The measure of order, ranks, tests and recommendation; lower is better "
+            "for log_loss, rmse, mae and log_score."
         ),
     ]
     summary: Annotated[
         tuple[SummaryRow, ...],
-        Meta(description="One row per method, the best by the measure first."),
+        Meta(description="One row per method, sorted by the measure, best first."),
     ]
-    verdict: Annotated[str, Meta(description="In one sentence, which method to take, and why.")]
+    verdict: Annotated[
+        str, Meta(description="The recommendation with its reason, in one sentence.")
+    ]
     choice: Annotated[
         Choice | None,
-        Meta(description="The method to take; null if fewer than two have a score on every fold."),
+        Meta(
+            description="The recommended method; null if fewer than two have a score on every fold."
+        ),
     ]
     methods: Annotated[
         tuple[MethodScores, ...],
-        Meta(description="Every score of every fold, methods in the order asked for."),
+        Meta(description="Scores of every fold, methods in the order given."),
     ]
-    data: Annotated[DataSummary | None, Meta(description="What the data hold.")] = None
-    task: Annotated[TaskName, Meta(description="Whether classes or numbers are predicted.")] = (
-        "classification"
-    )
+    data: Annotated[DataSummary | None, Meta(description="Summary of the dataset.")] = None
+    task: Annotated[TaskName, Meta(description="Classification or regression.")] = "classification"
     residuals: Annotated[
         Residuals | None,
-        Meta(description="What predicted numbers miss; null if classes are predicted."),
+        Meta(description="Out-of-fold predictions of a numeric target; null in classification."),
     ] = None
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give the table as plain rows, which any frame takes.
+        """Return the table as a list of dicts, as ``pandas.DataFrame`` takes it.
 
         Returns
         -------
         list of dict
-            Per method, the best first, the fields of ``summary`` by name, without measures of
-            what is not predicted.
+            Per method, best first: the fields of ``summary`` by name, without measures of the
+            other task.
         """
         foreign = MEASURES.keys() - TASKS[self.task].measures.keys()
         foreign |= {f"{name}_se" for name in foreign}
@@ -383,99 +393,97 @@ class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ]
 
     def __repr__(self) -> str:
-        """Show the table and what it says."""
-        from ensemblage.studies._compare import comparison_text  # noqa: PLC0415  in turn
+        """Show the table and the recommendation."""
+        from ensemblage.studies._compare import comparison_text  # noqa: PLC0415  circular
 
         return comparison_text(self)
 
     def _repr_html_(self) -> str:
-        from ensemblage.studies._compare import comparison_html  # noqa: PLC0415  in turn
+        from ensemblage.studies._compare import comparison_html  # noqa: PLC0415  circular
 
         return comparison_html(self)
 
 
 @with_measures(per_fold=False)
 class TrainingDocument(MeanScores, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What ``fit`` prints with ``--json``, and what is kept with the model."""
+    """Output of ``fit`` with ``--json``; also saved with the model."""
 
-    dataset: Annotated[str, Meta(description="Name of the data.")]
-    method: Annotated[str, Meta(description="The method fitted.")]
-    n_rows: Annotated[Count, Meta(description="Rows that it was fitted on.")]
+    dataset: Annotated[str, Meta(description="Name of the dataset.")]
+    method: Annotated[str, Meta(description="Name of the fitted method.")]
+    n_rows: Annotated[Count, Meta(description="Number of training rows.")]
     classes: Annotated[
-        dict[str, Count], Meta(description="Rows of each class; empty if numbers are predicted.")
+        dict[str, Count], Meta(description="Number of rows of each class; empty in regression.")
     ]
-    folds: Annotated[int, Meta(ge=2, description="Folds behind the scores.")]
+    folds: Annotated[int, Meta(ge=2, description="Folds of the scores.")]
     accuracy_se: Annotated[
         NotNegative | None,
         Meta(
-            description="Standard error of the accuracy, corrected for the overlap of the folds; "
-            "null with fewer than two."
+            description="Standard error of the accuracy, corrected for overlapping training sets; "
+            "null with fewer than two folds."
         ),
     ]
     learned: Annotated[
-        tuple[str, ...], Meta(description="What the model learned, a sentence each.")
+        tuple[str, ...], Meta(description="Summary of the fitted model, one line each.")
     ]
-    notes: Annotated[tuple[str, ...], Meta(description="What to know about the data.")]
-    data: Annotated[DataSummary | None, Meta(description="What the data hold.")] = None
-    task: Annotated[TaskName, Meta(description="Whether classes or numbers are predicted.")] = (
-        "classification"
-    )
+    notes: Annotated[tuple[str, ...], Meta(description="Notes on the data and the scores.")]
+    data: Annotated[DataSummary | None, Meta(description="Summary of the dataset.")] = None
+    task: Annotated[TaskName, Meta(description="Classification or regression.")] = "classification"
     rmse_se: Annotated[
-        NotNegative | None, Meta(description="Standard error of the RMSE, as that of the accuracy.")
+        NotNegative | None, Meta(description="Corrected standard error of the RMSE.")
     ] = None
-    deviation: Annotated[
+    target_std: Annotated[
         NotNegative | None,
         Meta(
-            description="Standard deviation of the numbers, what always predicting their mean "
-            "would miss; null if classes are predicted."
+            description="Standard deviation of the target, the RMSE of always predicting the mean; "
+            "null in classification."
         ),
     ] = None
     model: Annotated[
-        str | None, Meta(description="Where the model was saved; null in the model's own file.")
+        str | None, Meta(description="File of the model; null in the saved model itself.")
     ] = None
 
 
 class PredictionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What ``predict`` prints with ``--json``."""
+    """Output of ``predict`` with ``--json``."""
 
     classes: Annotated[
         tuple[str, ...],
         Meta(
-            description="The model's classes, in the order of the probabilities; empty if it "
-            "predicts numbers."
+            description="The model's classes, in the order of the probabilities; empty in "
+            "regression."
         ),
     ]
     predictions: Annotated[
-        list[str | float], Meta(description="The predicted class or number of each row.")
+        list[str | float], Meta(description="The predicted class or value of each row.")
     ]
     probabilities: Annotated[
         list[list[Share]] | None,
-        Meta(description="Per row the probability of each class; null if the model gives none."),
+        Meta(description="Class probabilities of each row; null if the model gives none."),
     ]
     output: Annotated[
         str | None,
-        Meta(description="Where the predictions were written; null if nowhere."),
+        Meta(description="File with the predictions; null without --output."),
     ]
     kept: Annotated[
         dict[str, list[str | None]],
-        Meta(description="Columns of the new rows that were asked for; null where missing."),
+        Meta(description="Columns named by --keep; null for a missing value."),
     ]
     notes: Annotated[
         tuple[str, ...],
-        Meta(description="How the rows were read, and what in them was new to the model."),
+        Meta(description="Notes on how the rows were read, and on unseen values in them."),
     ]
-    spread: Annotated[
+    std: Annotated[
         list[NotNegative] | None,
         Meta(
-            description="Per row the standard deviation of a predicted number; null if the model "
-            "gives none."
+            description="Standard deviation of each prediction; null in classification, or if the "
+            "model gives none."
         ),
     ] = None
     intervals: Annotated[
         list[tuple[float, float]] | None,
         Meta(
-            description="Per row an interval that should hold the number in 90 % of the rows; null "
-            "if the model gives none."
+            description="90 % prediction interval of each row; null in classification, or if the "
+            "model gives none."
         ),
     ] = None
 

@@ -18,15 +18,15 @@ from ensemblage.datasets import DataSummary
 from ensemblage.studies._documents import ResultRow, ResultTable
 
 Plain: TypeAlias = str | int | float | bool | list["Plain"] | dict[str, "Plain"] | None
-"""What JSON can hold."""
+"""Values that JSON can represent."""
 
 
 @set_module("ensemblage.studies")
 @dataclass(frozen=True)
 class Cell:
-    """One thing to compute: the same key means the same values, wherever it runs.
+    """One unit of computation; cells with the same key have the same values.
 
-    ``params`` tell it from other cells: dataset, method, its parameters, repeat, the user's seed. A
+    ``params`` identify it within the experiment: dataset, method, its parameters, repeat, seed. A
     change of the method or its protocol that alters values raises ``version``. ``data`` is a hash
     of the dataset's content, empty where the parameters determine the data.
     """
@@ -45,14 +45,14 @@ class Cell:
 
     @property
     def seed(self) -> int:  # numpydoc ignore=RT01
-        """A seed of the cell's own, below 2**32."""
+        """Random seed of the cell, below 2**32."""
         return int(self.key[:8], 16)
 
 
 @set_module("ensemblage.studies")
 @dataclass(frozen=True)
 class CellResult:
-    """What became of a cell: its values, or the type and text of an error, and how long it took."""
+    """Result of a cell: its values, or the type and message of an error, and the seconds taken."""
 
     cell: Cell
     values: Mapping[str, Plain]
@@ -63,13 +63,13 @@ class CellResult:
 @set_module("ensemblage.studies")
 @dataclass(frozen=True)
 class Experiment:
-    """Cells to compute, first what makes a useful table early, and what to make of them.
+    """Cells to compute, in order, and a function that summarises their results.
 
-    ``compute(cell, data_dir)`` gives a cell's values, a dict of plain values; it is a module-level
-    function, since it runs in other processes. ``summarise(results)`` makes tables of whatever
-    results there are so far. Where the data lies does not change what a cell gives.
-    ``cost(params)`` guesses how long a cell takes, to tell the time left; only how cells compare
-    means something, and None takes all for alike.
+    ``compute(cell, data_dir)`` returns a cell's values, a dict of plain values; it is a
+    module-level function, since it runs in other processes. ``summarise(results)`` makes tables of
+    the results so far. The location of the data does not change a cell's values.
+    ``cost(params)`` is the relative cost of a cell, for the estimate of the time left; None: all
+    cells cost the same.
     """
 
     name: str
@@ -83,13 +83,13 @@ class Experiment:
 
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Plain]:
-    """Turn values into what JSON holds, NumPy's scalars and arrays into Python's; refuse the rest.
+    """Convert NumPy scalars and arrays to Python values; refuse what JSON cannot represent.
 
-    NaN and infinity are refused too: None says that there is no number.
+    NaN and infinity are refused too: use None for a missing value.
     """
     plain = _plain(values, "values")
     if not isinstance(plain, dict):
-        raise TypeError(f"A cell must give a dict of values, got {type(values).__name__}.")
+        raise TypeError(f"A cell must return a dict of values, got {type(values).__name__}.")
     return plain
 
 
@@ -104,7 +104,7 @@ def _plain(value: Any, where: str) -> Plain:
     if isinstance(value, list | tuple):
         return [_plain(each, f"{where}[{i}]") for i, each in enumerate(value)]
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{where} is {value}; give a finite number, or None where there is none.")
+        raise ValueError(f"{where} is {value}; give a finite number, or None if it is missing.")
     if value is None or isinstance(value, str | bool | int | float):
         return value
     raise TypeError(
@@ -114,7 +114,7 @@ def _plain(value: Any, where: str) -> Plain:
 
 
 def entry_notes(rows: Sequence[ResultRow]) -> list[str]:
-    """Say each note once, and of which rows or entries it is."""
+    """List the notes of the entries, each once, with the rows it applies to."""
     found: dict[str, list[ResultRow]] = {}
     for row in rows:
         if row.note:

@@ -18,7 +18,7 @@ FORMATS = (".csv", ".parquet")
 
 
 def check_export(path: str | PathLike[str]) -> None:
-    """Refuse a file that results could not be exported to, before any work is done."""
+    """Refuse an unsupported file type before any work is done."""
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
         raise ValueError(f"The export {path} must end in .csv or .parquet, not in {ending!r}.")
@@ -29,9 +29,9 @@ def check_export(path: str | PathLike[str]) -> None:
 def export_results(
     results: Iterable[CellResult], path: str | PathLike[str], *, provenance: bool = False
 ) -> None:
-    """Write one line per cell: its parameters, its values, its error.
+    """Write one row per cell: its parameters, its values, its error.
 
-    The same results give the same bytes, however the run was interrupted.
+    The same results give the same bytes, also after interruptions.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def export_results(
     path : str or path-like
         Ends in ``.csv`` or ``.parquet`` (needs pyarrow); replaced in one step.
     provenance : bool, default=False
-        Whether to add the cell's key, the data's hash, and the seconds it took, which differ from
-        run to run.
+        Whether to add the cell's key, the data's hash, and the seconds taken, which differ between
+        runs.
     """
     check_export(path)
     columns = result_columns(list(results), provenance=provenance)
@@ -52,14 +52,14 @@ def export_results(
 def result_columns(
     results: Sequence[CellResult], *, provenance: bool = False
 ) -> dict[str, list[Any]]:
-    """Lay results out as columns ``experiment``, ``params.NAME``, ``values.NAME`` and ``error``.
+    """Columns ``experiment``, ``params.NAME``, ``values.NAME`` and ``error`` of the results.
 
-    Names are in the order in which they first occur; None where a cell has no such entry, lists
-    and dicts as JSON.
+    Names are in order of first occurrence; None where a cell has no such entry, lists and dicts as
+    JSON.
     """
     columns: dict[str, list[Any]] = {"experiment": [each.cell.experiment for each in results]}
-    columns |= _spread("params", [each.cell.params for each in results])
-    columns |= _spread("values", [each.values for each in results])
+    columns |= _expand("params", [each.cell.params for each in results])
+    columns |= _expand("values", [each.values for each in results])
     columns["error"] = [each.error for each in results]
     if provenance:
         columns["seconds"] = [each.seconds for each in results]
@@ -68,7 +68,7 @@ def result_columns(
     return columns
 
 
-def _spread(kind: str, entries: Sequence[Any]) -> dict[str, list[Any]]:
+def _expand(kind: str, entries: Sequence[Any]) -> dict[str, list[Any]]:
     names = dict.fromkeys(name for entry in entries for name in entry)
     return {f"{kind}.{name}": [_flat(entry.get(name)) for entry in entries] for name in names}
 
@@ -89,7 +89,7 @@ def _csv_bytes(columns: dict[str, list[Any]]) -> bytes:
 
 
 def _text(cell: Any) -> Any:
-    # as in JSON, not as in Python; floats are written so that they come back exactly
+    # booleans as in JSON; floats with all digits
     return str(cell).lower() if isinstance(cell, bool) else no_formula(cell)
 
 

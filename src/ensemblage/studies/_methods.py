@@ -32,14 +32,14 @@ from ensemblage.evaluation import CLASSIFICATION, REGRESSION, TASKS, Task
 
 Factory: TypeAlias = Callable[[int, int | None], Any]
 Given: TypeAlias = Mapping[str, Any] | Iterable[Any] | None
-"""Names, estimators, or both; a mapping calls each by a name; None stands for the usual ones."""
+"""Names, estimators, or both; a mapping sets the names; None stands for the default methods."""
 
-# Folds by which a baseline's parameters are tuned.
+# Folds of the cross-validation that chooses a baseline's hyperparameters.
 INNER_FOLDS = 3
-# Power of the rows with which the time of a superlinear method grows; others grow as the rows do.
+# Exponent of the rows in the time of a superlinear method; others grow linearly.
 SUPERLINEAR_POWER = 1.5
 LOGISTIC_GRID: dict[str, list[Any]] = {"C": [0.01, 0.1, 1.0, 10.0]}
-# "scale" stands for 1 over the number of features, as these are standardised.
+# "scale" is 1 / n_features, as features are standardised.
 SVM_GRID: dict[str, list[Any]] = {"C": [0.1, 1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
 RIDGE_GRID: dict[str, list[Any]] = {"alpha": [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]}
 SVR_GRID = {f"regressor__{name}": values for name, values in SVM_GRID.items()}
@@ -48,47 +48,47 @@ SVR_GRID = {f"regressor__{name}": values for name, values in SVM_GRID.items()}
 @set_module("ensemblage.studies")
 @dataclass(frozen=True)
 class Method:
-    """A way to learn a model, under a name.
+    """A method of classification or regression.
 
     Parameters
     ----------
     name : str
-        What to ask for.
+        Name in commands and in Python.
     label : str
-        What tables call it.
+        Display name.
     description : str
         One line.
     classifier, regressor : callable or None, default=None
         ``factory(seed, n_jobs)`` makes the unfitted estimator; None if there is none for the task.
     in_regression : mapping, default={}
-        Other fields that differ if numbers are predicted.
+        Fields that differ in regression.
     ours : bool, default=False
-        Whether it is one of this library's own methods.
+        Whether it is a method of this library.
     handles_raw_tables : bool, default=False
-        Whether it reads categories and missing values itself, without preprocessing.
+        Whether it handles categories and missing values itself, without preprocessing.
     takes : tuple of {"sources", "groups"}, default=()
-        What its ``fit`` takes beside rows and target. One that takes sources predicts rows by
-        their source too, where it is known.
+        Parameters of its ``fit`` beside rows and target. A method that takes sources is
+        source-aware: it uses a known source in prediction too.
     needs_sources : bool, default=False
-        Whether it cannot do without them.
-    effort : int, default=3
-        How much there is to fit and to read: 0 nothing, 1 one small model, 2 many trees, 3 a
-        search for parameters or an ensemble of models. Of methods that are about as good, the
-        one of least effort is chosen.
+        Whether sources are required.
+    complexity : int, default=3
+        0 for a constant prediction, 1 for one small model, 2 for many trees, 3 for a
+        hyperparameter search or an ensemble of models. A comparison prefers the least complex of
+        the methods that are not significantly different and within two standard errors.
     superlinear : bool, default=False
-        Whether its time grows faster than the rows.
+        Whether its time grows faster than linearly in the rows.
     seconds : float, default=1.0
-        Of a fit and a prediction on 1,000 rows of 20 columns, some of them categorical, on one
-        core; only how methods compare means something.
+        Time of a fit and a prediction on 1,000 rows of 20 columns, some of them categorical, on
+        one core; used to compare methods.
     quick : mapping or None, default={}
-        Parameters that save time in a quick comparison, mostly by less tuning; with None the
-        method is only in such a one if it is asked for.
-    most_columns : int, default=None
-        With more columns it is only run if it is asked for: its time grows with their square.
+        Parameters that save time in a quick comparison, mostly smaller hyperparameter grids; with
+        None the method is run in a quick comparison only if it is named.
+    max_columns : int, default=None
+        With more columns it is run only if it is named: its time grows with their square.
     encodes : bool, default=False
-        Whether it takes tables through an encoder of its own, which is told the types of columns.
+        Whether it has its own encoder, which takes the types of the columns.
     has_oof_predictions : bool, default=False
-        Whether a fit keeps out-of-fold predictions of its own, so that none is needed for scores.
+        Whether a fit keeps out-of-fold predictions, from which it is scored without further fits.
     fits_blocks : bool, default=False
         Whether it can be fitted to rows that are read in blocks.
     """
@@ -103,22 +103,22 @@ class Method:
     handles_raw_tables: bool = False
     takes: tuple[str, ...] = ()
     needs_sources: bool = False
-    effort: int = 3
+    complexity: int = 3
     superlinear: bool = False
     seconds: float = 1.0
     quick: Mapping[str, Any] | None = field(default_factory=dict)
-    most_columns: int | None = None
+    max_columns: int | None = None
     encodes: bool = False
     has_oof_predictions: bool = False
     fits_blocks: bool = False
 
     def factory(self, task: str) -> Factory | None:
-        """Give what makes the estimator for a task.
+        """Return the factory of the estimator for a task.
 
         Parameters
         ----------
         task : {"classification", "regression"}
-            Whether classes or numbers are predicted.
+            The task.
 
         Returns
         -------
@@ -128,19 +128,19 @@ class Method:
         return self.classifier if task == CLASSIFICATION.name else self.regressor
 
     def expected_seconds(self, n_rows: int) -> float:
-        """Guess how long it takes on so many rows; only comparisons mean something.
+        """Estimate the time of a fit and a prediction, to compare methods.
 
         Parameters
         ----------
         n_rows : int
-            Rows to fit on.
+            Number of training rows.
 
         Returns
         -------
         float
             Seconds.
         """
-        # below some hundred rows the time hardly depends on them
+        # below a few hundred rows the time hardly depends on them
         power = SUPERLINEAR_POWER if self.superlinear else 1.0
         grown: float = (max(n_rows, 300) / 1000) ** power
         return self.seconds * grown
@@ -148,14 +148,14 @@ class Method:
     def fit_params(
         self, sources: NDArray[Any] | None, new_sources: bool
     ) -> dict[str, NDArray[Any]]:
-        """Name what a pipeline's ``fit`` passes on to the method.
+        """Return the parameters of a pipeline's ``fit`` for this method.
 
         Parameters
         ----------
         sources : ndarray of shape (n_rows,) or None
-            Where the rows to fit on come from.
+            Source of each training row.
         new_sources : bool
-            Whether predictions are for sources never seen in training.
+            Whether predictions are for sources that are not in the training rows.
 
         Returns
         -------
@@ -164,7 +164,7 @@ class Method:
         """
         if self.needs_sources and sources is None:
             raise ValueError(
-                f"The method {self.name!r} needs to know where rows come from: name the column by "
+                f"The method {self.name!r} needs the source of each row: name its column by "
                 "`source_column`."
             )
         if sources is None:
@@ -176,14 +176,14 @@ class Method:
     def predict_params(
         self, sources: NDArray[Any] | None, new_sources: bool
     ) -> dict[str, NDArray[Any]]:
-        """Name what a prediction takes beside the rows.
+        """Return the parameters of a prediction beside the rows.
 
         Parameters
         ----------
         sources : ndarray of shape (n_rows,) or None
-            Where the rows to predict come from.
+            Source of each row to predict.
         new_sources : bool
-            Whether these are sources never seen in training.
+            Whether these sources are not in the training rows.
 
         Returns
         -------
@@ -196,7 +196,7 @@ class Method:
 
 
 def tuned(estimator: Any, grid: dict[str, list[Any]], seed: int, n_jobs: int | None) -> Any:
-    """Let inner folds choose parameters of an estimator."""
+    """Choose hyperparameters by cross-validation."""
     return GridSearchCV(estimator, grid, cv=InnerFolds(INNER_FOLDS, seed), n_jobs=n_jobs)
 
 
@@ -223,9 +223,9 @@ def _svm(seed: int, n_jobs: int | None) -> Any:
 
 
 def _svm_regressor(seed: int, n_jobs: int | None) -> Any:
-    from sklearn.compose import TransformedTargetRegressor  # noqa: PLC0415  only if asked for
+    from sklearn.compose import TransformedTargetRegressor  # noqa: PLC0415  only if used
 
-    # its margin of 0.1 means something if the numbers have a standard deviation of 1
+    # SVR's default epsilon of 0.1 is for a target with a standard deviation of 1
     scaled = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
     return tuned(scaled, SVR_GRID, seed, n_jobs)
 
@@ -249,7 +249,7 @@ def _boosting_regressor(seed: int, n_jobs: int | None) -> Any:
 
 
 def _ours(path: str, **params: Any) -> Factory:
-    """Make an estimator of this library, whose package is imported when it is asked for."""
+    """Return a factory of an estimator; its package is imported at the first call."""
     return partial(_make, path, params)
 
 
@@ -262,7 +262,7 @@ def _make(path: str, params: Mapping[str, Any], seed: int, n_jobs: int | None) -
 
 
 def _strata_sources(name: str, seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.sources import SourceStrata  # noqa: PLC0415  only if asked for
+    from ensemblage.sources import SourceStrata  # noqa: PLC0415  only if used
 
     return _make(name, {"stratifier": SourceStrata(), "anchor": "svm"}, seed, n_jobs)
 
@@ -271,41 +271,41 @@ METHODS = {
     method.name: method
     for method in (
         Method(
-            "majority", "majority class", "always the most frequent class", _majority, effort=0,
-            seconds=0.02,
+            "majority", "majority class", "always predicts the most frequent class", _majority,
+            complexity=0, seconds=0.02,
         ),
-        Method("mean", "mean", "always the mean", None, _mean, effort=0, seconds=0.02),
+        Method("mean", "mean", "always predicts the mean", None, _mean, complexity=0, seconds=0.02),
         Method(
-            "logistic", "logistic regression", "C tuned by inner folds", _logistic, effort=1,
-            seconds=0.06,
-        ),
-        Method(
-            "ridge", "ridge regression", "alpha tuned by inner folds", None, _ridge, effort=1,
-            seconds=0.1,
+            "logistic", "logistic regression", "C chosen by cross-validation", _logistic,
+            complexity=1, seconds=0.06,
         ),
         Method(
-            "svm", "RBF SVM", "C and gamma tuned by inner folds", _svm, _svm_regressor,
-            {"description": "C and gamma tuned by inner folds, numbers standardised",
+            "ridge", "ridge regression", "alpha chosen by cross-validation", None, _ridge,
+            complexity=1, seconds=0.1,
+        ),
+        Method(
+            "svm", "RBF SVM", "C and gamma chosen by cross-validation", _svm, _svm_regressor,
+            {"description": "C and gamma chosen by cross-validation, target standardised",
              "quick": {"regressor__gamma": "scale"}},
             superlinear=True, seconds=3.3, quick={"gamma": "scale"},
         ),
         Method(
-            "forest", "random forest", "200 trees", _forest, _forest_regressor, effort=2,
+            "forest", "random forest", "200 trees", _forest, _forest_regressor, complexity=2,
             seconds=0.7,
         ),
         Method(
-            "boosting", "gradient boosting", "histogram-based, 100 rounds", _boosting,
-            _boosting_regressor, effort=2, seconds=0.2,
+            "boosting", "gradient boosting", "histogram-based, 100 iterations", _boosting,
+            _boosting_regressor, complexity=2, seconds=0.2,
         ),
         Method(
-            "strata", "strata ensemble", "a member per stratum, behind a gate",
+            "strata", "strata ensemble", "one member per stratum, combined by a gate",
             _ours("strata.StrataEnsembleClassifier"), _ours("strata.StrataEnsembleRegressor"),
-            {"description": "a member per stratum, their densities behind a gate"},
+            {"description": "one member per stratum, predictive densities combined by a gate"},
             ours=True, takes=("groups",), superlinear=True, seconds=0.9, fits_blocks=True,
         ),
         Method(
             "strata-sources", "strata of sources",
-            "a member per known source behind a gate, pooled with an SVM; needs sources",
+            "one member per source, combined by a gate, and an SVM on all rows; needs sources",
             partial(_strata_sources, "strata.StrataEnsembleClassifier"),
             partial(_strata_sources, "strata.StrataEnsembleRegressor"),
             ours=True, takes=("sources", "groups"), needs_sources=True, superlinear=True,
@@ -318,37 +318,37 @@ METHODS = {
         ),
         Method(
             "subspace", "joint subspaces",
-            "members on features chosen while they learn; product or gate",
+            "members on jointly selected feature subsets; product or gate",
             _ours("subspace.JointSubspaceClassifier", C="auto", fusion="auto"),
             _ours("subspace.JointSubspaceRegressor", C="auto"),
-            {"description": "members on features chosen while they learn; product of their "
+            {"description": "members on jointly selected feature subsets; product of their "
              "densities", "quick": {"C": 1.0}},
             ours=True, superlinear=True, seconds=4.0, quick={"fusion": "product"},
         ),
         Method(
             "bayesnet", "Bayesian network", "structure by K2 with the leave-one-out score",
             _ours("bayes.BayesNetClassifier"),
-            ours=True, handles_raw_tables=True, effort=1, seconds=0.12,
+            ours=True, handles_raw_tables=True, complexity=1, seconds=0.12,
         ),
         Method(
             "inner-bayesnet", "inner Bayesian network",
-            "one network, its structure and tables the decisions of 30 samples",
+            "one network, its structure and tables decided by 30 bootstrap views",
             _ours("inner.InnerBayesNetClassifier"),
-            ours=True, handles_raw_tables=True, effort=1, seconds=0.35, quick=None,
-            most_columns=300,
+            ours=True, handles_raw_tables=True, complexity=1, seconds=0.35, quick=None,
+            max_columns=300,
         ),
         Method(
             "tree", "inner tree",
-            "one tree of 16 leaves at most, its thresholds placed by 30 bootstraps",
+            "one tree of at most 16 leaves, its thresholds decided by 30 bootstrap views",
             _ours("inner.InnerTreeClassifier"), _ours("inner.InnerTreeRegressor"),
-            ours=True, handles_raw_tables=True, takes=("groups",), effort=1, seconds=0.5,
+            ours=True, handles_raw_tables=True, takes=("groups",), complexity=1, seconds=0.5,
         ),
         Method(
             "auto", "pool",
-            "usual members and ours, tuned on shared folds and fused by what they are worth",
+            "standard and library members, tuned on shared folds, fused by fitted weights",
             _ours("pool.EnsemblageClassifier"), _ours("pool.EnsemblageRegressor"),
-            {"description": "usual members and ours, tuned on shared folds, their densities "
-             "multiplied", "takes": ("groups",)},
+            {"description": "standard and library members, tuned on shared folds, product of "
+             "their densities", "takes": ("groups",)},
             ours=True, handles_raw_tables=True, takes=("sources", "groups"), superlinear=True,
             seconds=15.0, quick=None, encodes=True, has_oof_predictions=True,
         ),
@@ -358,12 +358,10 @@ METHODS = {
 
 
 class InnerFolds(BaseEstimator):
-    """Stratified folds; classes of fewer rows than folds are dealt as far as they go.
+    """Stratified folds; a class with fewer rows than folds is in some test folds only.
 
-    Numbers are stratified by the part of them that each is in.
-
-    Where no fold would leave two classes to learn from, all rows are on both sides: tuning then
-    decides nothing worth telling, but there is a model.
+    A numeric target is stratified by its quantile bins. If no fold leaves two classes for
+    training, there is one fold, with all rows for both training and testing.
     """
 
     def __init__(self, n_splits: int, random_state: int) -> None:
@@ -371,7 +369,7 @@ class InnerFolds(BaseEstimator):
         self.random_state = random_state
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[Fold]:
-        """Give the folds, as scikit-learn's splitters do."""
+        """Generate the folds, as scikit-learn's splitters do."""
         labels = np.unique(fold_labels(np.asarray(y)), return_inverse=True)[1]
         if np.bincount(labels).min() >= self.n_splits:
             usual = StratifiedKFold(self.n_splits, shuffle=True, random_state=self.random_state)
@@ -384,17 +382,17 @@ class InnerFolds(BaseEstimator):
         yield from useful or [Fold(everything, everything)]
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Count the folds."""
+        """Return the number of folds."""
         return self.n_splits if y is None else len(list(self.split(X, y, groups)))
 
 
 @set_module("ensemblage.studies")
 class UnknownMethodError(ValueError):
-    """No method has that name."""
+    """Unknown name of a method."""
 
 
 def methods_for(task: str) -> dict[str, Method]:
-    """Give the methods of a task by name, each as it is for that task."""
+    """Methods of a task by name, with the fields for that task."""
     found = {name: each for name, each in METHODS.items() if each.factory(task) is not None}
     if task == REGRESSION.name:
         return {name: replace(each, **each.in_regression) for name, each in found.items()}
@@ -402,28 +400,28 @@ def methods_for(task: str) -> dict[str, Method]:
 
 
 def get_method(name: str, task: str = CLASSIFICATION.name) -> Method:
-    """Look up a method by its name, for a task."""
+    """Return the method of that name for a task."""
     known = methods_for(task)
     if name in known:
         return known[name]
     if name in METHODS:
         other = next(each for each in TASKS.values() if each.name != task)
         raise UnknownMethodError(
-            f"The method {name!r} predicts {other.targets}, not {TASKS[task].targets}. There are: "
+            f"The method {name!r} is for {other.name}, not {task}. Methods for {task}: "
             f"{', '.join(known)}."
         )
     raise _unknown(name, known)
 
 
 def check_method_name(name: str) -> None:
-    """Refuse a name that no method has, before it is known what is to be predicted."""
+    """Refuse an unknown name, before the task is known."""
     if name not in METHODS:
         raise _unknown(name, METHODS)
 
 
 def _unknown(name: str, known: Iterable[str]) -> UnknownMethodError:
     return UnknownMethodError(
-        f"There is no method {name!r}.{suggestion(name, known)} There are: {', '.join(known)}."
+        f"Unknown method {name!r}.{suggestion(name, known)} Known methods: {', '.join(known)}."
     )
 
 
@@ -435,26 +433,26 @@ def make_model(
     *,
     task: str = CLASSIFICATION.name,
 ) -> Pipeline:
-    """Make an unfitted model that takes a dataset's matrix: an encoder, then a method.
+    """Make an unfitted pipeline of an encoder and a method's estimator.
 
     Parameters
     ----------
     name : str or Method
         The method.
     columns : ColumnTypes
-        Kinds and declared categories, as in ``Dataset.columns``.
+        Types and declared categories of the columns, as in ``Dataset.columns``.
     seed : int
-        The only source of randomness.
+        Random seed.
     n_jobs : int, default=None
         As in joblib.
     task : {"classification", "regression"}, default="classification"
-        Whether classes or numbers are to be predicted.
+        The task.
 
     Returns
     -------
     Pipeline
         With the steps ``table``, a :class:`~ensemblage.datasets.TableEncoder`, and ``model``; the
-        first hands the values on as they are if the method takes tables.
+        first passes values through unchanged if the method handles raw tables.
 
     Examples
     --------
@@ -468,18 +466,18 @@ def make_model(
     method = name if isinstance(name, Method) else get_method(name, task)
     factory = method.factory(task)
     if factory is None:
-        raise ValueError(f"The method {method.name!r} does not predict {TASKS[task].targets}.")
+        raise ValueError(f"The method {method.name!r} is not for {task}.")
     estimator = factory(seed, n_jobs)
     encoder = TableEncoder(
         kinds=list(columns.kinds), categories=_listed(columns), random_state=seed
     )
     if method.handles_raw_tables:
-        as_it_is = FunctionTransformer(feature_names_out="one-to-one")
+        passthrough = FunctionTransformer(feature_names_out="one-to-one")
         if "categories" in estimator.get_params(deep=False):
             estimator.set_params(categories=_listed(columns))
         if method.encodes:
             estimator.set_params(encode=encoder)
-        return Pipeline([("table", as_it_is), ("model", estimator)])
+        return Pipeline([("table", passthrough), ("model", estimator)])
     return Pipeline([("table", encoder), ("model", estimator)])
 
 
@@ -495,7 +493,7 @@ def named_methods(
     quick: bool = False,
     n_columns: int = 0,
 ) -> dict[str, Method]:
-    """Look up names and take estimators for methods; ``sources`` are known or not."""
+    """Return methods by name, of names and estimators; ``sources``: whether they are known."""
     if given is None:
         given = usual_methods(task=task, sources=sources, quick=quick, n_columns=n_columns)
     if isinstance(given, str):
@@ -511,12 +509,12 @@ def named_methods(
             method = _method(each, type(each).__name__, task)
             if found.setdefault(method.name, method) != method:
                 raise ValueError(
-                    f"`methods` has two estimators called {method.name!r}: give a mapping from "
-                    "names of your own to the estimators."
+                    f"`methods` has two estimators named {method.name!r}: give a mapping of names "
+                    "to estimators."
                 )
     if not found:
         raise ValueError(
-            "`methods` is empty: name one or more, or leave it out for the usual ones."
+            "`methods` is empty: name one or more, or leave it out for the default methods."
         )
     return found
 
@@ -524,7 +522,7 @@ def named_methods(
 def usual_methods(
     *, task: Task = CLASSIFICATION, sources: bool, quick: bool = False, n_columns: int = 0
 ) -> list[str]:
-    """Name all methods that can be run with or without known sources, or quickly."""
+    """Names of the default methods for a task and a number of columns."""
     return [
         name
         for name, each in methods_for(task.name).items()
@@ -535,21 +533,21 @@ def usual_methods(
 
 
 def wide_notes(task: Task, quick: bool, n_columns: int) -> list[str]:
-    """Say which of the usual methods do not take so many columns."""
+    """Name the default methods that are left out because there are too many columns."""
     return [
         f"{each.label} is left out: its time grows with the square of the columns, and there are "
-        f"more than {each.most_columns}. Name it by `methods` to have it all the same."
+        f"more than {each.max_columns}. Name it by `methods` to run it anyway."
         for each in methods_for(task.name).values()
         if _too_many(n_columns, each) and not (quick and each.quick is None)
     ]
 
 
 def _too_many(n_columns: int, method: Method) -> bool:
-    return method.most_columns is not None and n_columns > method.most_columns
+    return method.max_columns is not None and n_columns > method.max_columns
 
 
 def digest_of(method: Method) -> str:
-    """Tell estimators of the same name apart by a hash; a method of the registry has none."""
+    """Hash of an estimator, which distinguishes those of the same name; empty if registered."""
     known, own = METHODS.get(method.name), (method.classifier, method.regressor)
     if known is not None and own == (known.classifier, known.regressor):
         return ""
@@ -564,17 +562,17 @@ def _method(given: Any, name: str, task: Task) -> Method:
     )
     if not hasattr(given, "fit") or not predicts(given):
         raise TypeError(
-            f"`methods` has {given!r} as {name!r}: give the name of a method, one of "
-            f"{', '.join(methods_for(task.name))}, or a {wanted} that is not fitted."
+            f"`methods` has {given!r} as {name!r}: it must be the name of a method, one of "
+            f"{', '.join(methods_for(task.name))}, or an unfitted {wanted}."
         )
     ours = type(given).__module__.partition(".")[0] == "ensemblage"
     factory = partial(_copy, given)
     return Method(
-        name, name, "an estimator of one's own", factory, factory, ours=ours,
+        name, name, "user-defined estimator", factory, factory, ours=ours,
         handles_raw_tables=isinstance(given, Pipeline),
     )  # fmt: skip
 
 
 def _copy(estimator: Any, seed: int, n_jobs: int | None) -> Any:
-    del seed, n_jobs  # free seeds are set by the study
+    del seed, n_jobs  # the study sets seeds that are None
     return clone(estimator)

@@ -32,12 +32,12 @@ from ensemblage.persistence import SavedModel
 
 @set_module("ensemblage.studies")
 class NewRows(NamedTuple):
-    """New rows as a model takes them.
+    """New rows in the model's order of columns.
 
-    ``X`` has the model's order of columns, an array as ``read_rows`` gives it; ``table`` is all of
-    the file. Notes tell how it was read, which columns were ignored, and what in them the model has
-    not seen in training. ``kept`` are the columns asked for, as texts. ``sources`` of shape
-    (n_rows,) are None if the model does not ask for them, or the file has none.
+    ``X`` holds the model's columns, as an array from ``read_rows``; ``table`` is the whole file.
+    ``notes`` state how it was read, which columns were ignored, and which values were unseen in
+    training. ``kept`` are the columns to keep, as text. ``sources`` of shape (n_rows,) are None if
+    the model does not use sources, or the file has none.
     """
 
     X: Any
@@ -56,10 +56,9 @@ def read_rows(
 ) -> NewRows:
     """Read new rows for a model.
 
-    Columns are matched by name and read with the model's kinds: words stay words, and dates are
-    dates, however the new file is written. The target may be there or not, and so may the column
-    of sources and columns that were left out in training. Any other column that the model does
-    not know is an error.
+    Columns are matched by name and read with the model's column types, in any file format. The
+    target, the column of sources and columns left out in training are optional. Any other column
+    unknown to the model is an error.
     """
     rows = open_rows(saved, path, options=options, keep=keep, whole=True)
     (new,) = rows
@@ -67,7 +66,7 @@ def read_rows(
 
 
 class RowBlocks:
-    """New rows in blocks, in the order of the file; notes are complete when all were read."""
+    """New rows in blocks, in file order; notes are complete after the last block."""
 
     def __init__(
         self, saved: SavedModel, tables: TableBlocks, keep: Sequence[str], name: str
@@ -88,32 +87,32 @@ class RowBlocks:
             if self._unseen is not None:
                 self._unseen.add(new.X.by_column)
             if self._saved.source is not None and new.sources is not None:
-                met = set(self._saved.source.known)
-                unseen = [x for x in new.sources if x not in met]
-                names = ["no source" if x is None else repr(x) for x in unseen]
+                known = set(self._saved.source.known)
+                unseen = [x for x in new.sources if x not in known]
+                names = ["missing" if x is None else repr(x) for x in unseen]
                 count_categories(self._sources, names)
             yield new
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know of the rows read so far."""
+        """Notes on the rows read so far."""
         seen = set(self._names) - set(self._keep)
         unused = [name for name in self._saved.ignored if name in seen]
-        ignored = f"Not looked at, as in training: {listing(map(repr, unused))}."
+        ignored = f"Columns ignored, as in training: {listing(map(repr, unused))}."
         new = () if self._unseen is None else self._unseen.sentences()
         own = [ignored] if unused else []
         return (*self._tables.notes, *own, *self._source_notes(), *new)
 
     def _source_notes(self) -> Iterator[str]:
-        """Say which rows the model answers as if their source were not known."""
+        """Name sources whose rows are predicted as rows of an unknown source."""
         if self._saved.source is None:
             return
         name = self._saved.source.name
         if name not in self._names:
-            yield f"There is no column {name!r}: rows are answered as if their source were new."
+            yield f"There is no column {name!r}: rows are predicted as rows of a new source."
         elif self._sources:
             found = list_categories(self._sources)
-            yield f"Sources that the model has not met, answered without: {found}."
+            yield f"Unknown sources, predicted as new ones: {found}."
 
 
 def open_rows(
@@ -126,15 +125,15 @@ def open_rows(
     whole: bool = False,
     progress: Callable[[int, int], Any] | None = None,
 ) -> RowBlocks:
-    """Open new rows for a model, in blocks if the file is large, unless ``whole`` is asked for."""
+    """Open new rows for a model, in blocks if the file is large and not ``whole``."""
     kinds = dict(zip(saved.columns, saved.kinds, strict=True))
     if saved.target is not None:
-        # classes as they are written; a target of numbers may not be known yet
-        numbers = hasattr(saved.model, "predict") and not hasattr(saved.model, "classes_")
-        kinds[saved.target] = NUMERIC_OR_LABEL if numbers else "categorical"
+        # classes as text; a numeric target may be missing
+        regression = hasattr(saved.model, "predict") and not hasattr(saved.model, "classes_")
+        kinds[saved.target] = NUMERIC_OR_LABEL if regression else "categorical"
     if saved.source is not None:
         kinds[saved.source.name] = "categorical"
-    kinds = dict.fromkeys(keep, "categorical") | kinds  # the identifier 007 is no number
+    kinds = dict.fromkeys(keep, "categorical") | kinds  # an identifier such as 007 stays text
     if whole:
         tables = one_block(read_table(path, kinds=kinds, options=options))
     else:
@@ -145,7 +144,7 @@ def open_rows(
 
 
 def _aligned(saved: SavedModel, table: Table, keep: Sequence[str]) -> NewRows:
-    """Put rows of a table in the model's order of columns."""
+    """Select the model's columns of a table, in its order."""
     source = None if saved.source is None else saved.source.name
     kept = {name: _texts(table.column(name)) for name in keep}
     beside = {*saved.ignored, *keep, *([] if source is None else [source])}
@@ -155,10 +154,11 @@ def _aligned(saved: SavedModel, table: Table, keep: Sequence[str]) -> NewRows:
 
 
 def _texts(column: NDArray[Any]) -> list[str | None]:
-    """Write the values of a column; None where one is missing."""
+    """Values of a column as text; None where missing."""
     texts: list[str | None] = [str(value) for value in column.tolist()]
     if column.dtype.kind == "f":
         texts = [f"{value:.15g}" for value in column.tolist()]
     elif column.dtype.kind == "M":
         texts = np.datetime_as_string(column, unit="auto").tolist()
-    return [None if gap else text for text, gap in zip(texts, is_missing(column), strict=True)]
+    missing = is_missing(column)
+    return [None if no else text for text, no in zip(texts, missing, strict=True)]

@@ -1,4 +1,4 @@
-"""Predictions of new rows, to files and to Dask."""
+"""Predictions for new rows in memory, in files and in Dask collections."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Write = Callable[[NewRows, Predictions], None]
 @set_module("ensemblage.studies")
 @dataclass(frozen=True)
 class PredictedFile:
-    """What was predicted of a file, without the predictions.
+    """Summary of the predictions for a file.
 
-    ``agreement`` tells how well predictions agree with the target; None if it is not there.
+    ``agreement`` is a sentence on the accuracy or RMSE; None if the file has no target.
     """
 
     n_rows: int
@@ -49,13 +49,13 @@ def predict(
     block_rows: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Any:
-    r"""Predict new rows in memory, of a file or of a Dask collection.
+    r"""Predict new rows in memory, in a file or in a Dask collection.
 
-    A file that is large (text of 64 MB and more, Parquet that would take 256 MB) is read,
-    predicted and written in blocks, so that memory does not grow with its rows. A text file is
-    looked through once before, since all of it decides on marks, dates and missing values. What
-    cannot be understood without all of it (ARFF, spreadsheets, text whose rows are not like the
-    first ones) is read whole. Of a Dask collection nothing is computed here.
+    A large file (text of 64 MB and more, Parquet that would take 256 MB) is read, predicted and
+    written in blocks, so that memory does not grow with its rows. A text file is scanned once
+    before, since all rows decide on decimal marks, dates and missing values. ARFF, spreadsheets,
+    and text whose rows are not like the first ones are read whole. For a Dask collection the result
+    is lazy.
 
     Parameters
     ----------
@@ -66,27 +66,27 @@ def predict(
         The new rows in the model's order of columns, a file that ``read_table`` reads (``-`` is
         standard input), or a ``dask.dataframe.DataFrame`` or ``dask.array.Array``.
     output : str or path-like, default=None
-        Where to write predictions of a file: Parquet if the name ends in ``.parquet`` or ``.pq``,
-        else CSV. The file is there when all of it is written, and not before.
+        File for the predictions: Parquet if the name ends in ``.parquet`` or ``.pq``, else CSV. It
+        is written atomically.
     sources : array-like of shape (n_rows,), default=None
-        Where rows in memory come from, if the model takes sources.
+        Source of each row in memory, for a source-aware model.
     options : ReadOptions, default=None
-        How to read the file, where it is not to be found out.
+        Options for reading the file; None infers them.
     keep : sequence of str, default=()
-        Columns of the file to write as they are beside the predictions.
+        Columns of the file to write beside the predictions.
     block_rows : int, default=None
-        Rows of a block, also for a small file; None for as many as make two million values, and
-        65,536 at most, of a large one.
+        Rows of a block, also for a small file; None: two million values, and at most 65,536 rows,
+        of a large one.
     progress : callable, default=None
         Called as ``progress(done, total)`` with numbers of rows after each block of a large file.
 
     Returns
     -------
     Predictions, PredictedFile, dask.dataframe.DataFrame or dask.array.Array
-        Of rows in memory a named tuple: ``y_pred``, and where the model has them ``classes``,
-        ``probabilities``, ``std`` and ``intervals``. Of a file the number of rows and notes. Of a
-        Dask frame one with the columns of such a file, under the same index; of a Dask array the
-        predicted class or number of each row, with the same chunks.
+        For rows in memory a named tuple: ``y_pred``, and where the model has them ``classes``,
+        ``probabilities``, ``std`` and ``intervals``. For a file the number of rows and notes. For a
+        Dask frame a frame with the columns of such a file and the same index; for a Dask array the
+        predicted class or value of each row, with the same chunks.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def predict(
     """
     if isinstance(rows, str | PathLike):
         if output is None or not isinstance(model, SavedModel):
-            raise TypeError("Rows of a file need a saved model, as `load` gives it, and `output`.")
+            raise TypeError("Predicting a file needs a model from `load()`, and `output`.")
         blocks = open_rows(model, rows, options=options, keep=keep, block_rows=block_rows)
         with open_atomically(output) as file:
             return write_predictions(
@@ -124,7 +124,7 @@ def predict(
     estimator = model.model if isinstance(model, SavedModel) else model
     if hasattr(rows, "map_blocks"):
         if rows.ndim != 2:
-            raise ValueError(f"The array must have two dimensions, got the shape {rows.shape}.")
+            raise ValueError(f"Expected a 2-dimensional array, got one of shape {rows.shape}.")
         kind = getattr(estimator, "classes_", np.zeros(0)).dtype
         return rows.rechunk({1: -1}).map_blocks(_labels, estimator, drop_axis=1, dtype=kind)
     return predict_rows(estimator, rows, sources)
@@ -139,7 +139,7 @@ def _labels(block: Any, estimator: Any) -> Any:
 
 
 def _predict_frame(part: Any, model: Any) -> Any:
-    """Predict a partition of a frame, whose columns a saved model takes by name."""
+    """Predict a partition of a frame; columns are matched by name for a saved model."""
     pandas, empty = require("pandas", "Predicting a Dask dataframe"), _meta(model)
     if not len(part):
         return empty
@@ -158,14 +158,14 @@ def _predict_frame(part: Any, model: Any) -> Any:
 
 
 def _meta(model: Any) -> Any:
-    """Give a frame without rows, of the columns and types that predictions have."""
+    """Empty frame with the columns and types of the predictions."""
     estimator = model.model if isinstance(model, SavedModel) else model
     labels = getattr(estimator, "classes_", None)
     if labels is None:
         from ensemblage._core import final_step  # noqa: PLC0415  large
 
         has_std = "return_std" in signature(final_step(estimator).predict).parameters
-        names = ["prediction", *(["spread", "low", "high"] if has_std else [])]
+        names = ["prediction", *(["std", "lower", "upper"] if has_std else [])]
         columns: dict[str, Any] = {name: np.zeros(0) for name in names}
     else:
         shares = labels if hasattr(estimator, "predict_proba") else ()
@@ -175,7 +175,7 @@ def _meta(model: Any) -> Any:
 
 
 def prediction_columns(predictions: Predictions) -> dict[str, Any]:
-    """Name columns to write: classes are texts, all others numbers."""
+    """Columns of a file of predictions: classes as text, all others numeric."""
     if predictions.classes:
         found: dict[str, Any] = {"prediction": list(map(str, predictions.y_pred.tolist()))}
         shares = () if predictions.probabilities is None else predictions.probabilities.T
@@ -183,42 +183,47 @@ def prediction_columns(predictions: Predictions) -> dict[str, Any]:
         return found | {f"probability_{label}": share for label, share in named}
     found = {"prediction": predictions.y_pred}
     if predictions.std is not None and predictions.intervals is not None:
-        low, high = predictions.intervals.T
-        found |= {"spread": predictions.std, "low": low, "high": high}
+        lower, upper = predictions.intervals.T
+        found |= {"std": predictions.std, "lower": lower, "upper": upper}
     return found
 
 
 class TargetScore:
-    """Counts right classes, or sums squared errors of numbers, block by block."""
+    """Accuracy or RMSE of the predictions, accumulated block by block."""
 
     def __init__(self) -> None:
-        self._hits = self._classes = self._numbers = 0
+        self._n_correct = self._n_rows = 0
         self._squares = 0.0
+        self._is_accuracy = False
 
     def add(self, truth: NDArray[Any], predictions: Predictions) -> None:
-        """Compare the next rows; those without a target do not count."""
+        """Add rows; those without a target are ignored."""
         if predictions.classes:
             pairs = zip(truth.tolist(), predictions.y_pred.tolist(), strict=True)
-            hits = [a == b for a, b in pairs if a is not None]
-            self._hits += sum(hits)
-            self._classes += len(hits)
+            correct = [a == b for a, b in pairs if a is not None]
+            self._n_correct += sum(correct)
+            self._n_rows += len(correct)
+            self._is_accuracy = True
         elif truth.dtype.kind == "f":
-            missed = (truth - predictions.y_pred)[truth == truth]  # noqa: PLR0124  not NaN
-            self._squares += float((missed**2).sum())
-            self._numbers += len(missed)
+            residuals = (truth - predictions.y_pred)[truth == truth]  # noqa: PLR0124  not NaN
+            self._squares += float((residuals**2).sum())
+            self._n_rows += len(residuals)
 
-    def words(self) -> str:
-        """Say how well they agree, to end a sentence; nothing if there is nothing to say."""
-        if self._classes:
-            return f"; {self._hits} of {self._classes} predictions agree with it"
-        if not self._numbers:
-            return ""
-        rmse = MEASURES["rmse"].written((self._squares / self._numbers) ** 0.5)
-        return f"; against its {count(self._numbers, 'number')} predictions have an RMSE of {rmse}"
+    def sentence(self, target: str) -> str:
+        """State the score, and that the target was not used."""
+        start = f"The target {target!r} was not used"
+        if not self._n_rows:
+            return f"{start}."
+        rows = count(self._n_rows, "row")
+        if self._is_accuracy:
+            share = self._n_correct / self._n_rows
+            return f"{start}; accuracy {share:.4f} ({self._n_correct} of {rows})."
+        rmse = MEASURES["rmse"].written((self._squares / self._n_rows) ** 0.5)
+        return f"{start}; RMSE {rmse} ({rows})."
 
 
 def writes_parquet(output: str | PathLike[str] | None) -> bool:
-    """Whether a file is to be written as Parquet; then what writes it must be installed."""
+    """Whether the file is Parquet, which needs pyarrow."""
     if output is None or not is_parquet(output):
         return False
     require("pyarrow", "Writing Parquet", extra="all", otherwise="Or write CSV.")
@@ -234,8 +239,8 @@ def write_predictions(
     progress: Callable[[int, int], Any] | None = None,
     listen: Callable[[tuple[NewRows, Predictions]], Any] | None = None,
 ) -> PredictedFile:
-    """Predict block by block, write to a file that is open, and gather what to say of it."""
-    score, agreement = TargetScore(), None
+    """Predict block by block, and write to an open file."""
+    score, has_target = TargetScore(), False
     done, classes, shares = 0, tuple[str, ...](), False
     with (_parquet if parquet else _csv)(file) as write:
         for new in rows:
@@ -245,19 +250,19 @@ def write_predictions(
             shares = predictions.probabilities is not None
             if saved.target is not None and saved.target in new.table.names:
                 score.add(new.table.column(saved.target), predictions)
-                agreement = f"The column {saved.target!r} is not needed for predicting"
+                has_target = True
             done += len(new.X)
             if listen is not None:
                 listen((new, predictions))
             if progress is not None and rows.in_blocks:
                 progress(done, rows.n_rows)
-    agreement = None if agreement is None else f"{agreement}{score.words()}."
+    agreement = score.sentence(str(saved.target)) if has_target else None
     return PredictedFile(done, classes, shares, rows.notes, agreement)
 
 
 @contextmanager
 def _csv(file: BinaryIO) -> Iterator[Write]:
-    """Write lines, the first one the names of the columns."""
+    """Write rows of CSV, with a header."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer, heads = csv.writer(text, lineterminator="\n"), list[str]()
 
@@ -268,7 +273,7 @@ def _csv(file: BinaryIO) -> Iterator[Write]:
             heads.extend(found)
             writer.writerow([*new.kept, *heads])
         columns = list(new.kept.values())
-        for name in heads:  # a later block may lack what the first one has
+        for name in heads:  # a later block may lack columns of the first
             values = found.get(name)
             if values is None:
                 columns.append([None] * len(new.X))
@@ -285,7 +290,7 @@ def _csv(file: BinaryIO) -> Iterator[Write]:
 
 @contextmanager
 def _parquet(file: BinaryIO) -> Iterator[Write]:
-    """Write groups of rows; the first one tells the columns."""
+    """Write row groups; the first one sets the schema."""
     arrow = require("pyarrow", "Writing Parquet", extra="all")
     parquet = require("pyarrow.parquet", "Writing Parquet", extra="all")
     writers: list[Any] = []
@@ -296,8 +301,8 @@ def _parquet(file: BinaryIO) -> Iterator[Write]:
         taken = [name for name in found if name in columns]
         if taken:
             raise ValueError(
-                f"Columns to keep have the names of predictions: {listing(taken)}; Parquet needs "
-                "different ones. Rename them, or write CSV."
+                f"Columns to keep have the same names as prediction columns: {listing(taken)}. "
+                "Rename them, or write CSV."
             )
         columns |= {name: arrow.array(values) for name, values in found.items()}
         if not writers:

@@ -19,18 +19,18 @@ from ensemblage.studies._experiment import Cell, CellResult, Experiment, plain_v
 from ensemblage.studies._store import ResultStore
 from ensemblage.studies._workers import ClusterPool, LocalPool, stream_tasks
 
-# Letters of an error's text that are kept.
-LONGEST_ERROR = 2000
-# At most so long a first cell waits for compiled kernels, on a new machine, in seconds.
+# Characters of an error message that are stored.
+MAX_ERROR_LENGTH = 2000
+# Seconds that the first cell may wait for kernels to be compiled on a new machine.
 COMPILING_SECONDS = 20.0
-# What a worker needs before it begins: scikit-learn imported, compiled kernels loaded.
+# Seconds to start a worker: importing scikit-learn, loading compiled kernels.
 START_SECONDS = 5.0
 
 Task = TypeVar("Task")
 
 
 def n_workers(n_jobs: int | None) -> int:
-    """Count the processes that joblib's number stands for: None is 1, -1 is one per core."""
+    """Return the number of processes of joblib's ``n_jobs``: None is 1, -1 is one per core."""
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0; use 1 or more, or -1 for one per core.")
     jobs = n_jobs or 1
@@ -38,12 +38,12 @@ def n_workers(n_jobs: int | None) -> int:
 
 
 def worth_workers(seconds: float, n_jobs: int | None) -> bool:
-    """Whether work of so many seconds in one process ends sooner in several, started for it."""
+    """Whether work of so many seconds is faster in new worker processes."""
     return START_SECONDS + seconds / n_workers(n_jobs) < seconds
 
 
 class Deadline:
-    """Lets tasks be started as long as one more can be expected to end in time, by their mean."""
+    """Yields tasks while one more is expected to end in time, by the mean duration so far."""
 
     def __init__(self, seconds: float | None) -> None:
         self._end = None if seconds is None else time.monotonic() + seconds
@@ -51,12 +51,12 @@ class Deadline:
         self._done = 0
 
     def add(self, seconds: float) -> None:
-        """Count a task that took so long."""
+        """Record the duration of a finished task."""
         self._seconds += seconds
         self._done += 1
 
     def in_time(self, tasks: Iterable[Task]) -> Iterator[Task]:
-        """Give tasks one by one, and end when the time is up."""
+        """Yield tasks until the time is up."""
         for task in tasks:
             typical = self._seconds / max(1, self._done)
             if self._end is not None and time.monotonic() + typical >= self._end:
@@ -66,7 +66,7 @@ class Deadline:
 
 @set_module("ensemblage.studies")
 class ExperimentInterrupt(KeyboardInterrupt):
-    """Ctrl-C during a run; all that was finished is stored."""
+    """Ctrl-C during a run; finished cells are stored."""
 
 
 def run_study(
@@ -80,36 +80,36 @@ def run_study(
     retry_failed: bool = False,
     small: bool = False,
 ) -> list[CellResult]:
-    """Compute the cells that the store does not have yet.
+    """Compute the cells that are not in the store.
 
     Parameters
     ----------
     experiment : Experiment
-        What to compute.
+        The cells to compute.
     store : ResultStore, default=None
-        Where results are kept, a commit per cell; None keeps them nowhere.
+        Stores results, one commit per cell; None does not store them.
     n_jobs : int, default=None
-        Worker processes; None is 1, -1 one per core. The values are the same for any number. A
-        single one without a store is this process: a crash has nothing to lose.
+        Worker processes; None is 1, -1 one per core. The values are the same for any number. One
+        process without a store is this process.
     budget : float, default=None
         Seconds after which no new cell is started, nor before if it would probably end later,
-        judging by the mean so far. Cells that are running by then are finished.
+        judging by the mean so far. Cells that are running then are finished.
     scheduler : str, default=None
         Address of a Dask scheduler whose workers compute instead of local ones.
     progress : callable, default=None
         Called as ``progress(done, total)`` at the start and after each cell is stored. If it has
-        a method ``expect``, that is called first, with the expected cost of what is done and of
-        all that was to be computed.
+        a method ``expect``, that is called first, with the expected cost of the finished cells and
+        of all cells to compute.
     retry_failed : bool, default=False
         Whether to compute cells again that failed in an earlier run.
     small : bool, default=False
-        Whether the cells may be done before workers are even started: without a store, this
-        process then computes as long as that seems to be so.
+        Whether cells may be faster than starting workers: without a store, this process then
+        computes as long as that is so.
 
     Returns
     -------
     list of CellResult
-        What there is of the experiment's cells, in their order, failed ones with their error.
+        The results of the experiment's cells, in their order; failed ones have an error.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def run_study(
 def _reporter(
     progress: Any, experiment: Experiment, waiting: Sequence[Cell], total: int
 ) -> Callable[..., None]:
-    """Tell how far a run is, in cells and in their expected cost, after each cell."""
+    """Return a function that reports progress, in cells and in their expected cost."""
     costs = {each.key: experiment.cost(each.params) if experiment.cost else 1.0 for each in waiting}
     left = dict(costs)
 
@@ -171,21 +171,21 @@ def _reporter(
 
 @contextmanager
 def _interrupts_explained(store: ResultStore | None, far: Callable[[], str]) -> Iterator[None]:
-    """Say after an interrupt what is stored; without a store nothing is, so nothing is said."""
+    """After an interrupt, state how many cells are stored; without a store, raise it unchanged."""
     try:
         yield
     except KeyboardInterrupt:
         if store is None:
             raise
         raise ExperimentInterrupt(
-            f"Stopped after {far()} cells; run the same command again to go on."
+            f"Interrupted after {far()} cells; run the same command again to resume."
         ) from None
 
 
 def compute_cell(
     compute: Callable[[Cell, str | None], Any], cell: Cell, data_dir: str | None
 ) -> CellResult:
-    """Compute a cell, usually in a worker, on one thread: sums have one order everywhere."""
+    """Compute a cell on one thread, so that sums have the same order everywhere."""
     with threadpool_limits(limits=1), recorded_warnings():
         start = time.perf_counter()
         try:
@@ -197,7 +197,7 @@ def compute_cell(
 
 @contextmanager
 def recorded_warnings() -> Iterator[list[str]]:
-    """Collect what a fit warns of, but for what concerns developers only; filled at the end."""
+    """Collect warnings, without those for developers; the list is filled at the end."""
     texts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -210,15 +210,15 @@ def recorded_warnings() -> Iterator[list[str]]:
 def _compute_here_first(
     experiment: Experiment, cells: Sequence[Cell], deadline: Deadline, n_jobs: int | None
 ) -> Generator[CellResult, None, None]:
-    """Compute in this process as long as workers, judging by the mean so far, are not worth it."""
+    """Compute in this process while workers would not be faster, by the mean duration so far."""
     spent: list[float] = []
     for done, cell in enumerate(deadline.in_time(cells), 1):
-        start = time.process_time()  # of the processor: other work slows workers too
+        start = time.process_time()  # CPU time: other load slows workers too
         result = compute_cell(experiment.compute, cell, experiment.data_dir)
         deadline.add(result.seconds)
         spent.append(time.process_time() - start)
         yield result
-        # in the first cell kernels may be compiled
+        # the first cell may compile kernels
         mean = sum(spent[1:]) / (done - 1) if done > 1 else max(0.0, spent[0] - COMPILING_SECONDS)
         if worth_workers(mean * (len(cells) - done), n_jobs):
             yield from _compute_in_workers(experiment, cells[done:], deadline, n_jobs, None)
@@ -242,7 +242,7 @@ def _compute_in_workers(
             for number, found, died in outcomes:
                 result = found if died is None else CellResult(cells[number], {}, 0.0, _text(died))
                 deadline.add(result.seconds)
-                yield replace(result, cell=cells[number])  # what came back is a copy of it
+                yield replace(result, cell=cells[number])  # the worker returned a copy of the cell
             kill = interrupted()
         finally:
             pool.close(kill=kill)
@@ -252,7 +252,7 @@ def _compute_in_workers(
 
 @contextmanager
 def _interrupts_noted() -> Iterator[Callable[[], bool]]:
-    """Turn the first Ctrl-C into a question, so that what is finished can be stored in peace."""
+    """Record the first Ctrl-C, so that finished cells are stored before the run ends."""
     noted: list[int] = []
 
     def note(number: int, frame: Any) -> None:
@@ -261,8 +261,8 @@ def _interrupts_noted() -> Iterator[Callable[[], bool]]:
         noted.append(number)
 
     usual = signal.getsignal(signal.SIGINT)
-    heard = usual not in {signal.SIG_IGN, None}
-    if not heard or threading.current_thread() is not threading.main_thread():
+    handled = usual not in {signal.SIG_IGN, None}
+    if not handled or threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
     signal.signal(signal.SIGINT, note)
@@ -274,4 +274,4 @@ def _interrupts_noted() -> Iterator[Callable[[], bool]]:
 
 def _text(error: BaseException) -> str:
     text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}"[:LONGEST_ERROR]
+    return f"{type(error).__name__}: {text}"[:MAX_ERROR_LENGTH]

@@ -1,4 +1,4 @@
-"""Results in SQLite."""
+"""Results stored in SQLite."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ensemblage import __version__
 from ensemblage._core import set_module
 from ensemblage.studies._experiment import Cell, CellResult, Plain, plain_values
 
-# "Ensm": tells our file from any other SQLite database
+# "Ensm": identifies the file among SQLite databases
 APPLICATION_ID = 0x456E736D
 SCHEMA_VERSION = 1
 SCHEMA = """
@@ -32,7 +32,7 @@ SCHEMA = """
     )
 """
 COLUMNS = "experiment, params, version, data, cell_values, seconds, error"
-# A value that is there is never replaced; only an earlier error makes room.
+# A stored value is never replaced; a stored error is.
 UPSERT = f"""
     INSERT INTO cells (key, {COLUMNS}, library) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET
@@ -42,27 +42,27 @@ UPSERT = f"""
 """  # noqa: S608  no user's text in it
 # SQLite allows at least 999 parameters in a statement.
 KEYS_AT_ONCE = 500
-# Another run may be writing; a commit takes about a millisecond.
+# Seconds to wait for another run's commit, which takes about a millisecond.
 LOCK_SECONDS = 30.0
 
 
 @set_module("ensemblage.studies")
 class ResultStoreError(ValueError):
-    """The file of results cannot be read or written."""
+    """The results file cannot be read or written."""
 
 
 @set_module("ensemblage.studies")
 class ResultStore:
-    """Cells and what became of them, in one SQLite file.
+    """Results of cells, in one SQLite file.
 
-    Every :meth:`put` is one commit: a process killed at any moment loses no cell that was put
-    before, and leaves no half of one. Nothing in the file is ever executed: parameters and values
-    are JSON, in which floats come back bit by bit.
+    Every :meth:`put` is one commit: a killed process loses no stored cell, and leaves no partial
+    one. Nothing in the file is ever executed: parameters and values are JSON, and floats are
+    restored exactly.
 
     Parameters
     ----------
     path : str or path-like
-        The file; made if it is not there.
+        The file; created if it does not exist.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class ResultStore:
             raise
 
     def get(self, keys: Iterable[str]) -> dict[str, CellResult]:
-        """Look up cells.
+        """Return stored results.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class ResultStore:
         Returns
         -------
         dict of str to CellResult
-            Those that are there, also the failed ones.
+            The stored results, including failed cells.
         """
         wanted = list(dict.fromkeys(keys))
         found: dict[str, CellResult] = {}
@@ -117,7 +117,7 @@ class ResultStore:
     def put(self, result: CellResult) -> None:
         """Store a result, in one commit.
 
-        A cell that failed earlier is replaced; one that has values stays as it is.
+        A stored error is replaced; stored values are not.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class ResultStore:
                 yield key, _result(*facts)
 
     def _prepare(self) -> None:
-        # One file at rest, and the most cells on a full disk: see the decision 0006.
+        # One file at rest, and as many cells as possible on a full disk: see decision 0006.
         self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.execute("PRAGMA synchronous = FULL")
         if self._is_new():
@@ -171,18 +171,18 @@ class ResultStore:
         application, version = self._pragma("application_id"), self._pragma("user_version")
         if application != APPLICATION_ID:
             raise ResultStoreError(
-                f"{self.path} is an SQLite database, but not one with results of Ensemblage: "
-                "name another file."
+                f"{self.path} is an SQLite database, but not an Ensemblage results file: name "
+                "another file."
             )
         if version > SCHEMA_VERSION:
             raise ResultStoreError(
-                f"{self.path} was written by a newer Ensemblage (schema {version}; this one, "
-                f"{__version__}, knows {SCHEMA_VERSION}): upgrade, or name another file."
+                f"{self.path} was written by a newer Ensemblage (schema {version}; version "
+                f"{__version__} supports {SCHEMA_VERSION}): upgrade, or name another file."
             )
 
     def _create(self) -> None:
-        # In one transaction: a kill leaves an empty file or a whole store; another process may
-        # have been faster, so look again when it is our turn.
+        # In one transaction: a killed process leaves an empty file or a complete one. Another
+        # process may have created it meanwhile, so check again within the lock.
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             if self._is_new():
@@ -226,27 +226,27 @@ def _check_place(path: Path) -> None:
         return
     if path.is_dir():
         raise ResultStoreError(
-            f"The results cannot be kept in {path}: it is a folder; name a file."
+            f"The results cannot be stored in {path}: it is a folder; name a file."
         )
     if not path.parent.is_dir():
         raise ResultStoreError(
-            f"The results cannot be kept in {path}: there is no folder {path.parent}."
+            f"The results cannot be stored in {path}: there is no folder {path.parent}."
         )
 
 
 def _explanation(path: Path, doing: str, error: sqlite3.Error) -> str:
     name = getattr(error, "sqlite_errorname", "")
     if name == "SQLITE_NOTADB":
-        return f"{path} is not a file of results (no SQLite database): name another file."
+        return f"{path} is not a results file (not an SQLite database): name another file."
     if name.startswith("SQLITE_CORRUPT"):
-        return f"The results in {path} are damaged ({error}): move the file away and run again."
+        return f"The results file {path} is damaged ({error}): move it away and run again."
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return f"The results in {path} are in use by another program: wait for it to end."
+        return f"The results file {path} is locked by another program: wait for it to end."
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return f"The results in {path} cannot be {doing}: no permission for it or for its folder."
+        return f"The results file {path} cannot be {doing}: no permission for it or its folder."
     if doing == "written":
         return (
-            f"The results cannot be written to {path}: {error} (is the disk full?). What was "
-            "stored before is intact: make room and run the same command again."
+            f"The results cannot be written to {path}: {error} (is the disk full?). Stored results "
+            "are intact: free some space and run the same command again."
         )
-    return f"The results in {path} cannot be {doing}: {error}."
+    return f"The results file {path} cannot be {doing}: {error}."

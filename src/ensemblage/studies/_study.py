@@ -29,7 +29,7 @@ from ensemblage.evaluation import (
     compare_methods,
     model_predictions,
 )
-from ensemblage.studies._choice import corrected_error
+from ensemblage.studies._choice import corrected_standard_error
 from ensemblage.studies._documents import ResultRow, ResultTable
 from ensemblage.studies._experiment import Cell, CellResult, Experiment, Plain
 from ensemblage.studies._methods import Method, get_method, make_model
@@ -37,28 +37,29 @@ from ensemblage.studies._runner import recorded_warnings
 
 DEFAULT_FOLDS = 5
 
-# Of how cells are computed; a change that alters values raises it.
+# Version of the computation of a cell; raised by a change that alters values.
 VERSION = 3
-
-MOST_CELLS = 1_000_000
-# Of so many rows of a fold, in equal steps, predictions are kept, to be drawn.
+# Cells of a study at most.
+MAX_CELLS = 1_000_000
+# Rows of a fold whose predictions are kept for plots at most, evenly spaced.
 KEPT_ROWS = 1000
-# What changes neither the fit's randomness nor the folds.
+# Parameters of a cell that do not enter its seed.
 UNSEEDED = {"dataset", "quick"}
-# More bytes of numbers than these are not sent along with every cell.
+# Size of a table, in bytes, from which workers read it from a file.
 LARGE = 1_000_000
-# To be quick, a fit is on no more rows than these: of a method whose time grows faster than the
-# rows, of any other, and for testing.
+# Training rows in a quick comparison, of a method whose time grows faster than linearly.
 SUPERLINEAR_ROWS = 1_000
-MOST_ROWS = 4_000
+# Training rows in a quick comparison, of any other method.
+MAX_ROWS = 4_000
+# Test rows of a fold in a quick comparison.
 TEST_ROWS = 3_000
 
-# The description of a type is what an error says that a value must be.
+# Error messages show the description as the expected value.
 Text = Annotated[str, Meta(pattern=r"\S", description="text")]
 
 
 class DatasetEntry(Struct, frozen=True):
-    """A dataset of a study: a name that is known, or a file (an absolute path) with its target."""
+    """A dataset of a study: a known name, or a file (an absolute path) with its target."""
 
     name: Text = ""
     file: Text | None = None
@@ -69,10 +70,10 @@ class DatasetEntry(Struct, frozen=True):
 
 
 class Splits(NamedTuple):
-    """Repeats of stratified folds, or of a share drawn for testing where that is given.
+    """Repeated stratified cross-validation, or repeated train-test splits with ``test_share``.
 
-    Folds have each class as often, or numbers from each part of their range. With
-    ``new_sources`` each source is in one fold only; ``quick`` leaves rows out of large folds.
+    Folds are stratified by class, or by quantile bins of a numeric target. With ``new_sources``
+    each source is in one fold only; ``quick`` subsamples large folds.
     """
 
     seed: int = 0
@@ -84,15 +85,15 @@ class Splits(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Share of the rows that a split tests."""
+        """Share of test rows in a split."""
         return 1 / self.folds if self.folds else float(self.test_share or 0)
 
     def places(self) -> list[tuple[int, int]]:
-        """Repeat and fold of each split, first repeats first."""
+        """Repeat and fold of each split, in order."""
         return [(repeat, fold) for repeat in range(self.repeats) for fold in range(self.folds or 1)]
 
     def rows(self, dataset: Dataset, repeat: int, fold: int) -> Fold:
-        """Rows to train on and rows to test on."""
+        """Training rows and test rows of a split."""
         y, seed = fold_labels(dataset.y), self._repeat_seed(repeat)
         if self.folds is None:
             share = StratifiedShuffleSplit(1, test_size=self.test_share, random_state=seed)
@@ -100,18 +101,18 @@ class Splits(NamedTuple):
         return make_folds(y, self.folds, seed, dataset.sources if self.new_sources else None)[fold]
 
     def fold_seed(self, repeat: int, fold: int) -> int:
-        """For what is drawn from a fold's rows, the same for every method."""
+        """Seed of the subsample of a fold, the same for every method."""
         return draw_seeds(self._repeat_seed(repeat), fold + 1)[fold]
 
     def _repeat_seed(self, repeat: int) -> int:
-        # the same whatever the number of repeats
+        # independent of the number of repeats
         return draw_seeds(self.seed, repeat + 1)[repeat]
 
 
 class MethodPoint(NamedTuple):
-    """A method with one set of parameters, under a label that no other point has.
+    """A method with one set of parameters and a unique label.
 
-    ``digest`` tells a user's own estimators of one name apart.
+    ``digest`` distinguishes user-defined estimators of the same name.
     """
 
     name: str
@@ -121,7 +122,7 @@ class MethodPoint(NamedTuple):
 
 
 class StudyParams(Struct, frozen=True, omit_defaults=True):
-    """What tells one cell of a study from another; what is usual is left out of the cell."""
+    """Parameters that identify a cell of a study; default values are omitted."""
 
     dataset: str
     method: str
@@ -137,12 +138,12 @@ class StudyParams(Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, cell: Cell) -> StudyParams:
-        """Read a cell."""
+        """Parse a cell's parameters."""
         return msgspec.convert(cell.params, cls)
 
     @property
     def splits(self) -> Splits:
-        """How the rows are split, but for the number of repeats."""
+        """The splits, without the number of repeats."""
         return Splits(
             self.seed, folds=self.folds, test_share=self.test_share, new_sources=self.new_sources,
             quick=self.quick,
@@ -151,7 +152,7 @@ class StudyParams(Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class Study:
-    """What is to be repeated; the datasets by their names."""
+    """Datasets (by name), methods, splits and measure of a study."""
 
     name: str
     title: str
@@ -162,13 +163,13 @@ class Study:
     task: Task = CLASSIFICATION
 
     def cells(self, hashes: Mapping[str, str]) -> list[Cell]:
-        """First repeats first, so that a table of all entries is there early."""
+        """Cells in order of the repeats, so that the table is complete early."""
         n_splits = self.splits.repeats * (self.splits.folds or 1)
         count = n_splits * len(self.datasets) * len(self.methods)
-        if count > MOST_CELLS:
+        if count > MAX_CELLS:
             raise ValueError(
-                f"{self.splits.repeats:,} repeats make {count:,} fits, more than {MOST_CELLS:,}. "
-                "Ask for fewer repeats, methods or datasets, or spread them over several studies."
+                f"The study needs {count:,} fits, more than the maximum of {MAX_CELLS:,}. Use "
+                "fewer repeats, methods or datasets, or divide it into several studies."
             )
         return [
             Cell(self.name, self._params(dataset, method, place), VERSION, hashes[dataset])
@@ -189,7 +190,7 @@ class Study:
 
 
 def summarise_study(results: Sequence[CellResult], study: Study) -> list[ResultTable]:
-    """Make one table, a row per dataset and method, of whatever results there are."""
+    """Make one table of the results so far, with a row for each dataset and method."""
     rows = [
         _row(dataset, method, _of(results, dataset, method), study)
         for dataset in study.datasets
@@ -223,38 +224,38 @@ def _row(
 ) -> ResultRow:
     scored = [each.values for each in results if not each.error]
     values = [each[study.measure] for each in scored if each.get(study.measure) is not None]
-    numbers, errors = np.array(values, dtype=float), [each.error for each in results if each.error]
+    scores, errors = np.array(values, dtype=float), [each.error for each in results if each.error]
     warned = [each["warnings"][0] for each in scored if each.get("warnings")]  # type: ignore[index]
     note = ""
     if errors:
         note = f"{len(errors)} failed: {errors[0]}"
     elif scored and not values:
-        note = f"gives no {study.task.beside}"
+        note = f"no {MEASURES[study.measure].label}: the method gives no {study.task.beside}"
     elif warned:
-        note = f"{len(warned)} of {len(scored)} fits warned: {warned[0]}"
+        note = f"warning in {len(warned)} of {len(scored)} fits: {warned[0]}"
     return ResultRow(
-        dataset, method.label, None, float(numbers.mean()) if values else None,
-        corrected_error(numbers, study.splits.share), len(values), len(errors), note,
+        dataset, method.label, None, float(scores.mean()) if values else None,
+        corrected_standard_error(scores, study.splits.share), len(values), len(errors), note,
     )  # fmt: skip
 
 
 def _notes(study: Study) -> list[str]:
     splits = study.splits
     kind = (
-        f"{splits.folds} stratified folds"
+        f"Stratified {splits.folds}-fold cross-validation"
         if splits.test_share is None
-        else f"A stratified {splits.test_share:.0%} of the rows for testing"
+        else f"Stratified train-test split with {splits.test_share:.0%} test rows"
     )
-    times = "once" if splits.repeats == 1 else f"{splits.repeats} times"
+    times = "" if splits.repeats == 1 else f", {splits.repeats} repeats"
     text = (
-        f"{kind}, drawn {times}, the same for every method; seed {splits.seed}. ± is a standard "
-        "error, corrected for the overlap of training sets."
+        f"{kind}{times}, the same splits for every method; seed {splits.seed}. ±: standard error "
+        "of the mean, corrected for overlapping training sets."
     )
     return [text]
 
 
 def _summary(rows: Sequence[ResultRow], study: Study) -> list[str]:
-    """Say which method comes first, and whether that can be chance."""
+    """Name the best method, and say whether it is significantly better."""
     labels = [method.label for method in study.methods]
     if len(labels) < 2:
         return []
@@ -263,20 +264,20 @@ def _summary(rows: Sequence[ResultRow], study: Study) -> list[str]:
     measure = MEASURES[study.measure]
     greater = bool(measure.greater_is_better)
     if not len(whole):
-        return ["No dataset has values of every method yet, so there is no ranking."]
+        return ["No ranking: no dataset has scores of every method yet."]
     if len(whole) == 1:
-        # folds of one dataset are no evidence about others, so there is no test
+        # a test needs several datasets
         order = np.argsort(-whole[0] if greater else whole[0], kind="stable")
         first, second = (f"{labels[i]} ({measure.written(whole[0, i], 4)})" for i in order[:2])
         return [f"Best mean {measure.label}: {first}, then {second}."]
     found = compare_methods(whole, greater_is_better=greater, names=labels)
     left_out = len(scores) - len(whole)
-    rest = f"Datasets without values of every method, left out of the ranking: {left_out}."
+    rest = f"Datasets left out of the ranking, without scores of every method: {left_out}."
     return [found.sentence(), *[rest] * bool(left_out)]
 
 
 Place: TypeAlias = DatasetEntry | Dataset | str
-"""Where a worker finds a dataset: by its name, here, or in a file of the process that asks."""
+"""Where a worker finds a dataset: a declared entry, the rows themselves, or a joblib file."""
 
 
 def study_experiment(
@@ -286,7 +287,7 @@ def study_experiment(
     data_dir: str | None = None,
     methods: Mapping[str, Method] = MappingProxyType({}),
 ) -> Experiment:
-    """Make a study something to run, given where each dataset lies and the hash of its rows."""
+    """Make an experiment of a study, given the place of each dataset and the hash of its rows."""
     own = {each.name: methods[each.name] for each in study.methods if each.digest}
     return Experiment(
         study.name, study.title, study.cells(hashes),
@@ -302,9 +303,9 @@ def score_cell(
     places: Mapping[str, Place],
     own: Mapping[str, Method] = MappingProxyType({}),
 ) -> dict[str, Plain]:
-    """Fit and score; places are not in the cell, as rows that move stay the same.
+    """Fit and score a cell; places are not part of its key, only the content of the rows is.
 
-    ``own`` are methods that the registry does not have.
+    ``own`` are user-defined methods.
     """
     params = StudyParams.of(cell)
     dataset = _same_rows(places[params.dataset], data_dir, cell)
@@ -315,8 +316,8 @@ def score_cell(
     fit_params = method.fit_params(train, splits.new_sources)
     predict_params = method.predict_params(test, splits.new_sources)
     with recorded_warnings() as warned:
-        light = dict(method.quick or {}) if splits.quick else {}
-        model = seeded_model(method, light | params.params, dataset, fit_seed(cell))
+        reduced = dict(method.quick or {}) if splits.quick else {}
+        model = seeded_model(method, reduced | params.params, dataset, fit_seed(cell))
         model.fit(dataset.X[fold.train], dataset.y[fold.train], **fit_params)
         scores = score_model(
             model, dataset.X[fold.test], dataset.y[fold.test], task, predict_params
@@ -331,17 +332,17 @@ def score_model(
     task: Task,
     predict_params: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Score a fitted model on rows that it has not seen; of numbers, keep some predictions."""
+    """Score a fitted model on test rows; in regression, keep some predictions."""
     predictions = model_predictions(model, X, predict_params, class_scores=task is CLASSIFICATION)
     if task is CLASSIFICATION:
         return dict(task.scores(y, predictions))
     if not np.isfinite(predictions.y_pred).all():
-        raise ValueError("the model predicts what is not a finite number")
+        raise ValueError("the model predicts NaN or infinity")
     return task.scores(y, predictions) | {"kept": _kept_predictions(predictions)}
 
 
 def _kept_predictions(predictions: Predictions) -> dict[str, Any]:
-    """Predictions of some rows of a fold, in equal steps, by their places in the fold."""
+    """Predictions of evenly spaced rows of a fold, with their positions in the fold."""
     y_pred, intervals = predictions.y_pred, predictions.intervals
     places = np.arange(0, len(y_pred), -(-len(y_pred) // KEPT_ROWS))
     return {
@@ -352,7 +353,7 @@ def _kept_predictions(predictions: Predictions) -> dict[str, Any]:
 
 
 def fold_rows(dataset: Dataset, method: Method, params: StudyParams) -> Fold:
-    """Rows that a cell trains on and tests on."""
+    """Training rows and test rows of a cell."""
     splits, place = params.splits, (params.repeat, params.fold)
     fold = splits.rows(dataset, *place)
     if not splits.quick:
@@ -361,7 +362,7 @@ def fold_rows(dataset: Dataset, method: Method, params: StudyParams) -> Fold:
 
 
 def fit_seed(cell: Cell) -> int:
-    """Derive a seed: the same for the same data, method, parameters and split in any study."""
+    """Seed of a fit: the same for the same data, method, parameters and split in any study."""
     own = {name: value for name, value in cell.params.items() if name not in UNSEEDED}
     return Cell("study", own, cell.version, cell.data).seed
 
@@ -369,7 +370,7 @@ def fit_seed(cell: Cell) -> int:
 def seeded_model(
     method: Method, params: Mapping[str, Any], dataset: Dataset, seed: int
 ) -> Pipeline:
-    """Make a method's model with parameters; they may bring in randomness, which is seeded too."""
+    """Make a method's model with parameters, and set every ``random_state`` that is None."""
     model = make_model(method, dataset.columns, seed, task=dataset.task.name)
     set_method_params(model, params)
     free = [name for name, value in model.get_params().items() if value is None]
@@ -377,7 +378,7 @@ def seeded_model(
 
 
 def set_method_params(model: Pipeline, params: Mapping[str, Any]) -> None:
-    """Set parameters of the last step; one that it tunes by inner folds is fixed instead."""
+    """Set parameters of the last step; a tuned one is fixed and leaves the search grid."""
     step = model[-1]
     if not isinstance(step, GridSearchCV):
         step.set_params(**params)
@@ -390,7 +391,7 @@ def set_method_params(model: Pipeline, params: Mapping[str, Any]) -> None:
 
 
 def open_entry(entry: DatasetEntry, data_dir: str | None) -> Dataset:
-    """Open what a study's file names."""
+    """Open a dataset of a study file."""
     return open_dataset(
         entry.file or entry.name, entry.target, data_dir=data_dir, drop=entry.drop,
         source_column=entry.source, task=entry.task,
@@ -399,7 +400,7 @@ def open_entry(entry: DatasetEntry, data_dir: str | None) -> Dataset:
 
 @contextmanager
 def within_reach(dataset: Dataset, scheduler: str | None) -> Iterator[Place]:
-    """Put many rows where each local worker reads them once; a cluster is sent them."""
+    """Write a large table to a file, which each local worker reads once; else yield it itself."""
     if scheduler is not None or dataset.X.nbytes < LARGE:
         yield dataset
         return
@@ -416,7 +417,7 @@ def _same_rows(place: Place, data_dir: str | None, cell: Cell) -> Dataset:
         return _mapped(place)
     dataset, found = _opened(place, data_dir)
     if found != cell.data:
-        raise ValueError(f"the rows of {place.name!r} have changed since the run began")
+        raise ValueError(f"the dataset {place.name!r} has changed since the start of the run")
     return dataset
 
 
@@ -433,18 +434,18 @@ def _mapped(path: str) -> Dataset:
 
 
 def train_rows(method: Method, n_rows: int, splits: Splits) -> int:
-    """Say on how many rows a method is fitted."""
+    """Return the number of training rows of a method."""
     whole = int(n_rows * (1 - splits.share))
-    return min(whole, _most_rows(method)) if splits.quick else whole
+    return min(whole, _max_rows(method)) if splits.quick else whole
 
 
-def _most_rows(method: Method) -> int:
-    return SUPERLINEAR_ROWS if method.superlinear else MOST_ROWS
+def _max_rows(method: Method) -> int:
+    return SUPERLINEAR_ROWS if method.superlinear else MAX_ROWS
 
 
 def fewer_rows(fold: Fold, y: NDArray[Any], method: Method, seed: int) -> Fold:
-    """Leave rows out where there are many; methods of equal limits keep equal rows."""
-    limit = _most_rows(method)
+    """Subsample a large fold; methods with the same limit keep the same rows."""
+    limit = _max_rows(method)
     return Fold(
         draw_by_class(fold.train, y, limit, seed), draw_by_class(fold.test, y, TEST_ROWS, seed)
     )
@@ -453,36 +454,36 @@ def fewer_rows(fold: Fold, y: NDArray[Any], method: Method, seed: int) -> Fold:
 def draw_by_class(
     rows: NDArray[np.intp], y: NDArray[Any], limit: int, seed: int
 ) -> NDArray[np.intp]:
-    """Draw rows, in order, such that classes keep their shares, and each at least one row."""
+    """Draw a stratified subsample, in order, with at least one row of each class."""
     if len(rows) <= limit:
         return rows
     mixed = np.random.default_rng(seed).permutation(rows)
     place = np.empty(len(mixed))
     for label in np.unique(y[mixed]):
         here = np.flatnonzero(y[mixed] == label)
-        # the first row of each class comes first of all, the last ones last
+        # rows of each class at equal steps between 0 and 1: the lowest are kept
         place[here] = np.arange(len(here)) / len(here)
     return np.sort(mixed[np.argsort(place, kind="stable")[:limit]])
 
 
 def quick_notes(folds: Sequence[Fold], methods: Sequence[Method]) -> list[str]:
-    """Say what was left out to be quick: rows of the folds, settings, methods."""
+    """List what a quick comparison reduces: training rows, test rows, hyperparameter grids."""
     largest, notes = max(len(fold.train) for fold in folds), []
     slow = [method.label for method in methods if method.superlinear]
     if slow and largest > SUPERLINEAR_ROWS:
         notes.append(
-            f"To be quick, {listed(slow)} learned from {SUPERLINEAR_ROWS} of {largest} training "
-            "rows, as their time grows faster than the rows; they may be better on all, so compare "
-            "without `quick` before ruling them out."
+            f"`quick`: {listed(slow)} fitted on {SUPERLINEAR_ROWS} of {largest} training rows, "
+            "since their time grows faster than linearly. They may score better on all rows: "
+            "compare without `quick` before ruling them out."
         )
-    if len(slow) < len(methods) and largest > MOST_ROWS:
+    if len(slow) < len(methods) and largest > MAX_ROWS:
         notes.append(
-            f"To be quick, every {'other ' * bool(slow)}method learned from {MOST_ROWS} of "
-            f"{largest} training rows; without `quick` all are used."
+            f"`quick`: {'other ' if slow else 'all '}methods fitted on {MAX_ROWS} of {largest} "
+            "training rows."
         )
     if max(len(fold.test) for fold in folds) > TEST_ROWS:
-        notes.append(f"To be quick, each fold was tested on {TEST_ROWS} rows.")
-    lighter = [method.label for method in methods if method.quick]
-    if lighter:
-        notes.append(f"To be quick, {listed(lighter)} tried fewer settings.")
+        notes.append(f"`quick`: {TEST_ROWS} test rows per fold.")
+    reduced = [method.label for method in methods if method.quick]
+    if reduced:
+        notes.append(f"`quick`: smaller hyperparameter grids for {listed(reduced)}.")
     return notes

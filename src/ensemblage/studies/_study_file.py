@@ -38,11 +38,11 @@ Shape = TypeVar("Shape", bound=Struct)
 
 @set_module("ensemblage.studies")
 class ExperimentFileError(ValueError):
-    """A file that declares an experiment has something wrong in it."""
+    """Error in a TOML file that declares a study."""
 
 
 class MethodEntry(Struct, frozen=True):
-    """A method of a study; a parameter with a list of values stands for each of them."""
+    """A method of a study; a list of values of a parameter is a grid."""
 
     name: Any = None
     label: Text | None = None
@@ -50,7 +50,7 @@ class MethodEntry(Struct, frozen=True):
 
 
 class StudyFile(Struct, frozen=True):
-    """What a TOML file declares."""
+    """Content of a TOML file that declares a study."""
 
     name: Text = ""
     title: Text = ""
@@ -58,11 +58,11 @@ class StudyFile(Struct, frozen=True):
         int,
         Meta(
             ge=0, le=LARGEST_SEED,
-            description=f"a whole number of at least 0 and at most {LARGEST_SEED}",
+            description=f"an integer from 0 to {LARGEST_SEED}",
         ),
     ] = 0  # fmt: skip
-    repeats: Annotated[int, Meta(ge=1, description="a whole number of at least 1")] = 1
-    folds: Annotated[int, Meta(ge=2, description="a whole number of at least 2")] | None = None
+    repeats: Annotated[int, Meta(ge=1, description="an integer of at least 1")] = 1
+    folds: Annotated[int, Meta(ge=2, description="an integer of at least 2")] | None = None
     test_share: (
         Annotated[float, Meta(gt=0, lt=1, description="a number between 0 and 1, such as 0.3")]
         | None
@@ -72,20 +72,25 @@ class StudyFile(Struct, frozen=True):
     methods: tuple[MethodEntry, ...] = ()
 
 
-MOST_LETTERS, MOST_NAMES = 5_000_000, 100
+# Characters of a study file at most.
+MAX_CHARACTERS = 5_000_000
+# Parts of a dotted key at most.
+MAX_KEY_PARTS = 100
+# Combinations of one method's parameters at most.
+MAX_POINTS = 10_000
 
 
 def read_study_file(path: str | PathLike[str]) -> StudyFile:
-    """Read and check a TOML file; files that it names are looked for from its own folder.
+    """Read and check a TOML file; paths in it are relative to its folder.
 
-    Datasets are not opened, nor do names and parameters of methods mean anything here.
+    Datasets are not opened, and names and parameters of methods are not checked.
     """
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
         facts = {} if _is_deep(text) else tomllib.loads(text)
     except FileNotFoundError:
-        raise ExperimentFileError(f"There is no file {path}.") from None
+        raise ExperimentFileError(f"No such file: {path}.") from None
     except IsADirectoryError:
         raise ExperimentFileError(f"{path} is a folder; name a TOML file.") from None
     except UnicodeDecodeError:
@@ -95,7 +100,7 @@ def read_study_file(path: str | PathLike[str]) -> StudyFile:
     except RecursionError:
         raise ExperimentFileError(f"{path.name} nests lists or tables too deeply.") from None
     if not facts and text.strip():
-        raise ExperimentFileError(f"{path.name} nests lists or tables too deeply, or is no study.")
+        raise ExperimentFileError(f"{path.name} is too long, or nests tables too deeply.")
     try:
         return _study(facts, path)
     except ExperimentFileError as error:
@@ -103,26 +108,26 @@ def read_study_file(path: str | PathLike[str]) -> StudyFile:
 
 
 def _is_deep(text: str) -> bool:
-    """Tell names of so many parts, or so long a text, that parsing would take minutes."""
+    """Whether the text is so long or its keys so deep that parsing would take minutes."""
     names = (line.partition("=")[0] for line in text.splitlines())
-    return len(text) > MOST_LETTERS or any(
-        name.count(".") > MOST_NAMES and "," not in name for name in names
+    return len(text) > MAX_CHARACTERS or any(
+        name.count(".") > MAX_KEY_PARTS and "," not in name for name in names
     )
 
 
 def check_different(names: Iterable[str], key: str, what: str) -> None:
-    """Refuse names that occur twice, of which a table could not say which is which."""
+    """Refuse duplicate names."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
             raise ExperimentFileError(
-                f"{key}: the {what} {name!r} occurs twice; give each a {what} of its own."
+                f"{key}: duplicate {what} {name!r}; give each a different {what}."
             )
         seen.add(name)
 
 
 def check_choice(value: Any, known: Iterable[str], where: str) -> str:
-    """Refuse a value that is none of the known words."""
+    """Refuse a value that is not one of those known."""
     if not isinstance(value, str) or value not in known:
         raise ExperimentFileError(
             f"{where} is {value!r}.{suggestion(str(value), known)} It must be one of: "
@@ -134,7 +139,7 @@ def check_choice(value: Any, known: Iterable[str], where: str) -> str:
 def _study(facts: dict[str, Any], path: Path) -> StudyFile:
     shape = _shaped(facts, StudyFile, "the file")
     if shape.folds is not None and shape.test_share is not None:
-        raise ExperimentFileError("folds and test_share exclude each other: keep one of them.")
+        raise ExperimentFileError("folds and test_share exclude each other: give only one of them.")
     if shape.measure is not None:
         check_choice(shape.measure, DECIDING, "measure")
     datasets = [
@@ -151,15 +156,15 @@ def _study(facts: dict[str, Any], path: Path) -> StudyFile:
 
 
 def _shaped(facts: Mapping[str, Any], shape: type[Shape], where: str) -> Shape:
-    """Convert a table field by field, so that an error names the key, the value and the remedy."""
+    """Convert a table field by field, so that an error names the key and the value."""
     types = {field.name: field.type for field in msgspec.structs.fields(shape)}
     for key in facts:
         if key not in types:
             raise ExperimentFileError(
-                f"{where} has an unknown key {key!r}.{suggestion(key, types)} Known are: "
+                f"{where} has an unknown key {key!r}.{suggestion(key, types)} Known keys: "
                 f"{', '.join(types)}."
             )
-    # tables within tables have a place of their own to name
+    # nested tables are checked on their own, under their own prefix
     values = {key: value for key, value in facts.items() if key not in {"datasets", "methods"}}
     prefix = "" if where == "the file" else f"{where}: "
     for key, value in values.items():
@@ -173,19 +178,19 @@ def _shaped(facts: Mapping[str, Any], shape: type[Shape], where: str) -> Shape:
 
 
 def _wanted(kind: Any) -> str:
-    """Find the description of a type, which may be one of several that the field can have."""
+    """Return the description of a field's type, or of the first of several types that has one."""
     kinds = (kind, *getattr(kind, "__args__", ()))
     notes = [note for each in kinds for note in getattr(each, "__metadata__", ())]
     return next(str(note.description) for note in notes if note.description)
 
 
 def _tables(facts: Mapping[str, Any], key: str) -> Iterable[tuple[int, dict[str, Any]]]:
-    """Give the tables under a heading, counted from 1."""
+    """Tables under a heading, numbered from 1."""
     tables = facts.get(key)
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
-        raise ExperimentFileError(f"{key} must be given as one or more tables, headed [[{key}]].")
+        raise ExperimentFileError(f"{key} must be one or more [[{key}]] tables.")
     if not tables:
-        raise ExperimentFileError(f"{key} is empty: at least one [[{key}]] is needed.")
+        raise ExperimentFileError(f"{key} is empty: at least one [[{key}]] table is needed.")
     return enumerate(tables, start=1)
 
 
@@ -194,7 +199,9 @@ def _dataset(facts: dict[str, Any], where: str, folder: Path) -> DatasetEntry:
     if entry.file is None:
         for key in ("target", "drop", "source", "task"):
             if key in facts:
-                raise ExperimentFileError(f"{where}: {key} needs a file; a name has its own.")
+                raise ExperimentFileError(
+                    f"{where}: {key} is only for a file; a dataset by name has its own."
+                )
         if not entry.name:
             raise ExperimentFileError(f"{where} needs a name, or a file and its target.")
         return entry
@@ -205,7 +212,7 @@ def _dataset(facts: dict[str, Any], where: str, folder: Path) -> DatasetEntry:
     file = Path(entry.file)
     place = (folder / file.expanduser()).resolve()
     if not place.is_file():
-        raise ExperimentFileError(f"{where}: there is no file {str(file)!r} (looked at {place}).")
+        raise ExperimentFileError(f"{where}: no such file: {str(file)!r} ({place}).")
     return msgspec.structs.replace(entry, name=entry.name or file.stem, file=str(place))
 
 
@@ -213,7 +220,7 @@ def _method(facts: dict[str, Any], where: str) -> MethodEntry:
     entry = _shaped(facts, MethodEntry, where)
     for key, value in entry.params.items():
         if value == []:
-            raise ExperimentFileError(f"{where}: params.{key} is an empty list: nothing to try.")
+            raise ExperimentFileError(f"{where}: params.{key} is an empty list.")
         try:
             plain_values({key: value})
         except (TypeError, ValueError):
@@ -224,31 +231,27 @@ def _method(facts: dict[str, Any], where: str) -> MethodEntry:
     return entry
 
 
-MOST_POINTS = 10_000
-"""Combinations of one method's parameters."""
-
-
 def read_study(
     path: str | PathLike[str],
     *,
     seed: int | None = None,
     data_dir: str | None = None,
 ) -> Experiment:
-    """Turn a TOML file into an experiment, checked before any work starts.
+    """Read an experiment from a TOML file and check it.
 
     Parameters
     ----------
     path : str or path-like
-        The file; see the guide on experiments for what it may say.
+        The file; the guide on experiments describes its keys.
     seed : int, default=None
-        In place of the file's own.
+        Random seed that replaces the file's.
     data_dir : str, default=None
         A folder of CSV files, for datasets by name.
 
     Returns
     -------
     Experiment
-        Its cells carry a hash of the data: rows that change are computed anew.
+        Its cells contain a hash of the data: cells of changed rows are computed again.
     """
     file = read_study_file(path)
     try:
@@ -270,18 +273,18 @@ def read_study(
     splits = Splits(file.seed if seed is None else seed, file.repeats, file.folds, file.test_share)
     study = Study(file.name, file.title, tuple(opened), methods, splits, measure, task)
     places = {entry.name: entry for entry in file.datasets}
-    hashes, cards = _checked_data(opened, study)
-    return replace(study_experiment(study, places, hashes, data_dir), data=cards)
+    hashes, summaries = _checked_data(opened, study)
+    return replace(study_experiment(study, places, hashes, data_dir), data=summaries)
 
 
 def _one_task(opened: Mapping[str, Dataset]) -> Task:
-    """Tell whether classes or numbers are predicted, in all datasets alike."""
+    """Return the task of the study, which all datasets must share."""
     tasks = {each.task.name: name for name, each in opened.items()}
     if len(tasks) > 1:
-        told = ", ".join(f"{name} has {opened[name].task.targets}" for name in tasks.values())
+        found = ", ".join(f"{name}: {task}" for task, name in tasks.items())
         raise ExperimentFileError(
-            f"datasets: either classes or numbers are predicted in one study, but {told}. Declare "
-            'two studies, or say task = "classification" or "regression" for a file.'
+            f"datasets: all datasets of a study must have the same task, got {found}. Declare two "
+            'studies, or set task = "classification" or "regression" for a file.'
         )
     return next(iter(opened.values())).task
 
@@ -295,46 +298,46 @@ def _measure(file: StudyFile, task: Task) -> str:
 def _checked_data(
     opened: Mapping[str, Dataset], study: Study
 ) -> tuple[dict[str, str], tuple[DataSummary, ...]]:
-    """See that splits and parameters suit each dataset, and give its hash and card."""
+    """Check splits and parameters for each dataset; return its hash and summary."""
     hashes: dict[str, str] = {}
-    cards = []
+    summaries = []
     for name, dataset in opened.items():
         check_splits(dataset, study.splits)
         for method in study.methods:
             check_method(method, dataset)
         hashes[name] = dataset_fingerprint(dataset)
-        cards.append(msgspec.structs.replace(DataSummary.of_dataset(dataset), name=name))
-    return hashes, tuple(cards)
+        summaries.append(msgspec.structs.replace(DataSummary.of_dataset(dataset), name=name))
+    return hashes, tuple(summaries)
 
 
 def _check_dataset(entry: DatasetEntry, where: str) -> None:
-    """Refuse a file in the place of a name: it has no target, and a study reads data again."""
+    """Refuse a path given as the name of a dataset: a file needs a target."""
     if entry.file is None and names_file(entry.name):
         raise ExperimentFileError(
-            f"{where}: {entry.name!r} is no name of a dataset. Say which file it is, as "
-            'file = "...", and its target; standard input cannot be read again.'
+            f"{where}: {entry.name!r} is not the name of a dataset. For a file, give "
+            'file = "..." and target = "..."; standard input is not supported.'
         )
 
 
 def _check_name(entry: MethodEntry, where: str) -> None:
-    """Refuse what no method is called, before any dataset is opened."""
+    """Refuse an unknown method before any dataset is opened."""
     if entry.name is None:
         raise ExperimentFileError(f"{where} needs a name, one of: {', '.join(METHODS)}.")
     check_choice(entry.name, METHODS, f"{where}: name")
 
 
 def _points(entry: MethodEntry, where: str, task: Task) -> list[MethodPoint]:
-    """One point of the grid after the other: a list of values is tried one by one."""
+    """Points of the parameter grid of a method."""
     known = methods_for(task.name)
-    name = check_choice(entry.name, known, f"{where}: {task.targets} are predicted, and name")
+    name = check_choice(entry.name, known, f"{where}: for {task.name}, name")
     label = known[name].label if entry.label is None else entry.label
     grid = {key: each if isinstance(each, list) else [each] for key, each in entry.params.items()}
     varied = [key for key, values in grid.items() if len(values) > 1]
     n_points = math.prod(len(values) for values in grid.values())
-    if n_points > MOST_POINTS:
+    if n_points > MAX_POINTS:
         raise ExperimentFileError(
-            f"{where}: the lists of {', '.join(varied)} make {n_points:,} combinations, more than "
-            f"{MOST_POINTS:,}. Shorten them, or spread them over several studies."
+            f"{where}: the grid of {', '.join(varied)} has {n_points:,} combinations, more than "
+            f"the maximum of {MAX_POINTS:,}. Shorten the lists, or use several studies."
         )
     points = [dict(zip(grid, point, strict=True)) for point in itertools.product(*grid.values())]
     return [MethodPoint(name, _point_label(label, point, varied), point) for point in points]
@@ -346,37 +349,39 @@ def _point_label(label: str, point: Mapping[str, Any], varied: list[str]) -> str
 
 
 def check_splits(dataset: Dataset, splits: Splits) -> None:
-    """Refuse folds or shares that cannot be drawn."""
+    """Refuse splits that are impossible for a dataset."""
     most = dataset.max_folds
     if splits.folds is not None and most < splits.folds:
         few = f"no class of {dataset.name!r} has more than {most} rows"
         if not dataset.classes:
-            few = f"{dataset.name!r} has {len(dataset.y)} rows, and each fold needs two"
+            few = f"{dataset.name!r} has {len(dataset.y)} rows, and each fold needs at least two"
         raise ExperimentFileError(f"folds is {splits.folds}, but {few}: use fewer folds.")
     if splits.folds is None:
         try:
             splits.rows(dataset, 0, 0)
         except ValueError as error:
             raise ExperimentFileError(
-                f"test_share is {splits.test_share}, which does not suit {dataset.name!r}: {error}"
+                f"test_share is {splits.test_share}, which fails for {dataset.name!r}: {error}"
             ) from None
 
 
 def check_method(point: MethodPoint, dataset: Dataset) -> None:
-    """Refuse parameters that a method does not have or take."""
+    """Refuse unknown parameters and invalid values."""
     where = f"The method {point.label!r}"
     task = dataset.task.name
     if get_method(point.name, task).needs_sources and dataset.sources is None:
         raise ExperimentFileError(
-            f"{where} needs to know where rows come from, but the dataset {dataset.name!r} has no "
-            'source: name the column by source = "...".'
+            f"{where} needs the source of each row, but the dataset {dataset.name!r} has none: "
+            'name the column by source = "...".'
         )
     model = make_model(point.name, dataset.columns, seed=0, task=task)
     inner = model[-1].estimator if isinstance(model[-1], GridSearchCV) else model[-1]
     known = [name for name in inner.get_params() if not name.endswith("random_state")]
     for name, value in point.params.items():
         if name.endswith("random_state"):
-            raise ExperimentFileError(f"{where}: {name} cannot be set; seed sets them all.")
+            raise ExperimentFileError(
+                f"{where}: {name} cannot be set; seed of the file sets all random states."
+            )
         if name not in known:
             raise ExperimentFileError(
                 f"{where}: params.{name} = {value!r} is not a parameter of "
@@ -385,6 +390,6 @@ def check_method(point: MethodPoint, dataset: Dataset) -> None:
             )
     set_method_params(model, point.params)
     try:
-        inner._validate_params()  # noqa: SLF001  scikit-learn's own check, which fit runs too late
+        inner._validate_params()  # noqa: SLF001  scikit-learn's check, before the first fit
     except ValueError as error:
         raise ExperimentFileError(f"{where}: {error}") from None

@@ -1,4 +1,4 @@
-"""A method trained on a dataset or a large file."""
+"""Training of a method on a dataset or a large file."""
 
 from __future__ import annotations
 
@@ -35,15 +35,16 @@ from ensemblage.studies._runner import recorded_warnings, worth_workers
 from ensemblage.studies._study import MethodPoint, Splits, Study, score_model
 from ensemblage.studies._workers import members_on, rows_on
 
-# A fit takes the table as often again as it is read: folds, and what members make of them.
+# Memory of a fit, in sizes of the table: the table itself, and copies for folds and members.
 COPIES = 2
+# Bytes.
 GIGABYTE = 1e9
-# Rows of a file that are held out at most, a fifth of all if these are few.
-HELD_OUT = 20_000
-# Rows with a target that a file must have for that.
-FEWEST = 100
-# Larger numbers could not be squared and summed.
-LARGEST = 1e100
+# Test rows held out of a file at most; a fifth of the rows if that is less.
+MAX_HELD_OUT = 20_000
+# Rows with a target that a file needs at least.
+MIN_ROWS = 100
+# Larger absolute values would overflow when squared and summed.
+MAX_VALUE = 1e100
 NOTE = (
     "The score is out of fold, with a cross-fitted fusion. Hyperparameters were tuned on the same "
     "folds, so it is slightly optimistic."
@@ -53,28 +54,28 @@ NOTE = (
 @set_module("ensemblage.studies")
 @dataclass(frozen=True)
 class Trained:
-    """A fitted model and how good to expect it to be.
+    """A fitted model with its cross-validated scores.
 
     Parameters
     ----------
     model : Pipeline
-        Preprocessing and method, fitted on all rows; without what only the fit needed.
+        Preprocessing and method, fitted on all rows; without a hyperparameter search.
     fitted : Pipeline
-        The same as it was fitted, with the search for parameters if there was one.
+        The fitted pipeline, with the hyperparameter search if there was one.
     comparison : Comparison
-        The method's scores on folds of the same rows, or on rows that were held out.
+        Cross-validated scores of the method, or scores on held-out rows.
     method : Method
-        What was fitted.
+        The fitted method.
     dataset : Dataset
-        The rows; of a file read in blocks those that were held out.
+        The rows; for a file read in blocks the held-out ones.
     n_rows : int
-        Rows that it was fitted on.
+        Number of training rows.
     classes : dict of str to int
-        How many of them each class has; empty if numbers are predicted.
+        Number of training rows of each class; empty in regression.
     warnings : tuple of str
-        What the fit warned of.
+        Warnings of the fit.
     left_out : tuple of str
-        Columns of a file read in blocks that hold one value, and that the model does not use.
+        Constant columns of a file read in blocks, which the model does not use.
     held_out : bool
         Whether the dataset was held out of the fit.
     """
@@ -104,44 +105,42 @@ def train(
     scheduler: str | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Trained:
-    """Score a method on folds, then fit it on all rows; or fit it to a Parquet file in blocks.
+    """Cross-validate a method, then fit it on all rows; or fit it to a Parquet file in blocks.
 
-    A pool is fitted once: it keeps out-of-fold predictions of its members and their fusion. Of a
-    file the target alone is read into memory; 20,000 rows, or a fifth of fewer than 100,000, are
-    drawn by the seed and held out, and the model is scored on them.
+    A pool is fitted once, and scored by its out-of-fold predictions. Of a file, only the target is
+    read into memory; 20,000 random rows, or a fifth of fewer than 100,000, are held out to score
+    the model.
 
     Parameters
     ----------
     data : Dataset, str or path-like
-        The rows, or a Parquet file whose columns but the target and those left out are numbers
-        without missing values.
+        The rows, or a Parquet file whose features are numeric without missing values.
     method : str, default="auto"
         The name of a method, see ``METHODS``; "auto" is a pool. A file needs one that can be
         fitted in blocks, "strata".
     target : str, default=None
-        The column of a file to predict. Rows without a value there are left out.
+        The column of a file to predict. Rows with a missing target are left out.
     drop : sequence of str, default=()
         Columns of a file to leave out.
     task : {"classification", "regression"}, default=None
-        Whether classes or numbers are to be predicted; by default what a file's target holds
-        decides.
+        The task; by default inferred from a file's target.
     n_splits : int, default=5
-        Folds of the score; at most the rows of the largest class, or half of all for numbers. Of
-        a file the parts in which the rows held out are scored.
+        Folds of the cross-validation; at most the rows of the largest class, or half of all rows in
+        regression. For a file, the parts in which the held-out rows are scored.
     seed : int, default=0
-        Folds and fits derive from it.
+        Random seed of folds and fits.
     n_jobs : int, default=None
         Processes, as in joblib; the model is the same for any number.
     scheduler : str, default=None
-        Address of a Dask scheduler whose workers fit folds and members instead; they read a file
-        themselves, which must have the same path there, and hold its rows.
+        Address of a Dask scheduler whose workers fit folds and members instead. They read a file
+        themselves, under the same path, and hold its rows in memory.
     progress : callable, default=None
         Called as ``progress(done, total)`` at the start and after each fit to rows in memory.
 
     Returns
     -------
     Trained
-        The ``model``, its scores as a ``comparison``, and the ``dataset`` that they are of.
+        The ``model``, its scores as a ``comparison``, and the scored ``dataset``.
 
     Examples
     --------
@@ -171,7 +170,7 @@ def train(
     """
     if not isinstance(data, Dataset):
         if target is None:
-            raise ValueError("Name the column of the file to predict by `target`.")
+            raise ValueError("A file needs `target`, the column to predict.")
         return _train_blocks(data, target, method, drop, task, n_splits, seed, n_jobs, scheduler)
     folds = max(2, min(n_splits, data.max_folds))
     chosen = get_method(method, data.task.name)
@@ -193,7 +192,7 @@ def train(
         if scores is None:
             model.set_params(model__cv=folds)
         began = perf_counter()
-        # One BLAS thread, so that sums have one order, as in the worker processes.
+        # One BLAS thread, so that sums have the same order as in worker processes.
         with threadpool_limits(1, "blas"), recorded_warnings() as warned:
             model.fit(data.X, data.y, **params)
         if scores is None:
@@ -206,13 +205,13 @@ def train(
 
 
 class _WithFinalFit:
-    """Reports folds and one more fit, on all rows, after them."""
+    """Reports progress of the folds and of the final fit on all rows."""
 
     def __init__(self, progress: Any, seconds: float) -> None:
         self._progress, self._seconds, self._total = progress, seconds, 1
 
     def expect(self, spent: float, whole: float) -> None:
-        """Add the cost of the last fit."""
+        """Add the cost of the final fit."""
         if hasattr(self._progress, "expect"):
             self._progress.expect(spent, whole + self._seconds)
 
@@ -222,21 +221,21 @@ class _WithFinalFit:
             self._progress(done, self._total)
 
     def finish(self) -> None:
-        """Tell that the last fit is done."""
+        """Report that the final fit is done."""
         self(self._total, self._total - 1)
 
 
 def _jobs_for(scores: Comparison, n_jobs: int | None) -> int | None:
-    """Give the final fit workers only if it takes long, judging by the quickest on a fold.
+    """Return the workers of the final fit: several only if the fastest fold was slow.
 
-    Others may have waited for kernels to be compiled, or for other programs.
+    Slower folds may have waited for kernels to be compiled, or for other programs.
     """
     seconds = [each for each in scores.methods[0].seconds if each is not None]
     return n_jobs if worth_workers(min(seconds, default=0.0), n_jobs) else None
 
 
 def bare(model: Pipeline) -> Pipeline:
-    """Leave out what only the search for parameters needed, and the number of processes."""
+    """Remove the hyperparameter search and the number of processes."""
     best = getattr(model[-1], "best_estimator_", model[-1])
     model = Pipeline([*model.steps[:-1], ("model", best)])
     names = [name for name in model.get_params() if name.endswith("n_jobs")]
@@ -244,9 +243,9 @@ def bare(model: Pipeline) -> Pipeline:
 
 
 def own_comparison(dataset: Dataset, method: Method, pool: Any, seconds: float) -> Comparison:
-    """Write a pool's own held-out answers down as a comparison of one method.
+    """Score a pool's out-of-fold predictions, as a comparison of one method.
 
-    They are scored in as many parts as the pool has folds, which tells how far chance goes.
+    They are scored in as many parts as the pool has folds, which gives a standard error.
     """
     by_source = getattr(pool, "source_pool_", None)
     record = pool.out_of_fold_ if by_source is None else by_source.pool.out_of_fold
@@ -255,13 +254,13 @@ def own_comparison(dataset: Dataset, method: Method, pool: Any, seconds: float) 
     )
     labels, scored = np.asarray(getattr(pool, "classes_", ())), []
     for _, test in parts:
-        held, y = record.pool_outputs[test], record.y[test]
+        outputs, y = record.pool_outputs[test], record.y[test]
         if dataset.classes:
-            shares = np.asarray(held, dtype=float)
-            y, y_pred = labels[y], labels[shares.argmax(axis=1)]
-            predictions = Predictions(y_pred, tuple(labels.tolist()), shares, shares)
-        else:  # without intervals: how far they reach was learned from these very rows
-            predictions = Predictions(held[:, 0], std=np.sqrt(held[:, 1]))
+            proba = np.asarray(outputs, dtype=float)
+            y, y_pred = labels[y], labels[proba.argmax(axis=1)]
+            predictions = Predictions(y_pred, tuple(labels.tolist()), proba, proba)
+        else:  # without intervals, as their width was fitted on these rows
+            predictions = Predictions(outputs[:, 0], std=np.sqrt(outputs[:, 1]))
         scored.append(dataset.task.scores(y, predictions))
     return comparison_of_parts(dataset, method, scored, seconds, NOTE)
 
@@ -273,14 +272,14 @@ def comparison_of_parts(
     seconds: float,
     note: str,
 ) -> Comparison:
-    """Write scores of parts of rows that a fit has not seen down as a comparison of one method."""
+    """Make a comparison of one method from scores of parts of the test rows."""
     by_name = {name: tuple(each[name] for each in scored) for name in dataset.task.measures}
     methods = (
         MethodScores(
             name=method.name,
             label=method.label,
             ours=method.ours,
-            effort=method.effort,
+            complexity=method.complexity,
             seconds=(seconds / len(scored),) * len(scored),
             ranks=(),
             failures={},
@@ -305,10 +304,10 @@ def _train_blocks(
     n_jobs: int | None,
     scheduler: str | None,
 ) -> Trained:
-    """Fit to the rows of a Parquet file where they are, numbers standardised."""
+    """Fit to the rows of a Parquet file in blocks, with standardised features."""
     if not fits_blocks(method):
         raise ValueError(
-            f"The method {method!r} needs all rows in memory: take 'strata' for a file that is "
+            f"The method {method!r} needs all rows in memory: use 'strata' for a file that is "
             "read in blocks."
         )
     names = numeric_columns(path, target, drop)
@@ -331,9 +330,9 @@ def _train_blocks(
         X = pick_rows(rows, held).astype(np.float64)
     missing, notes = int((~y.known).sum()), []
     if missing:
-        notes.append(f"Rows without a value of {target!r}, left out: {missing}.")
+        notes.append(f"Rows with a missing value of {target!r}, left out: {missing}.")
     if constant:
-        notes.append(f"Columns of one value, left out: {listing(map(repr, constant))}.")
+        notes.append(f"Constant columns, left out: {listing(map(repr, constant))}.")
     dataset = Dataset(
         Path(path).name, X, np.array(y.classes)[y.values[held]] if y.classes else y.values[held],
         tuple(names), ("numeric",) * len(names), target, origin=str(path), task_reason=y.reason,
@@ -345,7 +344,7 @@ def _train_blocks(
         dataset, chosen,
         [score_model(model, dataset.X[test], dataset.y[test], dataset.task) for _, test in parts],
         seconds,
-        f"The score is of {len(dataset.y)} rows that were held out of the fit, in {n_parts} parts.",
+        f"The score is computed from {len(dataset.y)} held-out rows, in {n_parts} parts.",
     )  # fmt: skip
     own = y.known
     own[held] = False
@@ -358,80 +357,80 @@ def _train_blocks(
 
 
 def _hold_out(y: Target, target: str, seed: int) -> NDArray[np.intp]:
-    """Draw rows to hold out, each that has a value of the target as likely as any other."""
+    """Draw held-out rows uniformly from those with a target."""
     known = np.flatnonzero(y.known)
-    if len(known) < FEWEST:
+    if len(known) < MIN_ROWS:
         raise ValueError(
-            f"{len(known)} rows have a value of {target!r}; a fit in blocks holds some out, and "
-            f"needs {FEWEST} at least."
+            f"{len(known)} rows have a value of {target!r}; a fit in blocks needs at least "
+            f"{MIN_ROWS}, as some are held out."
         )
-    most = min(HELD_OUT, len(known) // 5)
-    chosen = np.random.default_rng(seed).choice(known, most, replace=False, shuffle=False)
+    n_held_out = min(MAX_HELD_OUT, len(known) // 5)
+    chosen = np.random.default_rng(seed).choice(known, n_held_out, replace=False, shuffle=False)
     return np.sort(chosen)
 
 
 def _varying(rows: Any, names: list[str], target: str) -> tuple[list[str], list[str]]:
-    """Look at all values once, and part the columns that vary from the others."""
+    """Names of the columns that vary, and of the constant ones, in one pass."""
     extent = column_range(rows)
-    if extent.largest > LARGEST:
+    if extent.largest > MAX_VALUE:
         raise ValueError(
-            f"Numbers as large as {extent.largest:g} cannot be squared and summed: divide their "
-            "columns."
+            f"Values as large as {extent.largest:g} overflow when squared and summed: rescale "
+            "their columns."
         )
     varies = extent.lowest < extent.highest
     if not varies.any():
-        raise ValueError(f"Every column beside {target!r} is constant: nothing can be learned.")
-    parted = {each: [n for n, v in zip(names, varies, strict=True) if v == each] for each in (1, 0)}
-    return parted[1], parted[0]
+        raise ValueError(f"Every column except the target {target!r} is constant.")
+    split = {each: [n for n, v in zip(names, varies, strict=True) if v == each] for each in (1, 0)}
+    return split[1], split[0]
 
 
 def _fitted(
     estimator: Any, rows: Any, y: Target, held: NDArray[np.intp], names: list[str]
 ) -> Pipeline:
-    """Fit to all rows but those held out, which have no weight; give the model of raw rows."""
+    """Fit to all rows but the held-out ones, which have weight zero; return the pipeline."""
     source, scaling = standardised(rows)
-    # two rows of the same means and deviations teach an encoder what all of them would
+    # two rows with the mean and standard deviation of all rows fit the encoder equally
     corners = np.stack([scaling.mean - scaling.std, scaling.mean + scaling.std])
     encoder = TableEncoder(kinds=["numeric"] * len(names), random_state=0).fit(corners)
     if not encoder.varying_.all():
         name = names[int(np.argmin(encoder.varying_))]
         raise ValueError(
-            f"Column {name!r} varies too little for its size: take a number from all of it, or "
-            "leave it out."
+            f"Column {name!r} varies too little relative to its magnitude: subtract a constant, "
+            "or leave it out."
         )
     weights = y.known.astype(np.float64)
     weights[held] = 0.0
     labels = y.values if y.known.all() else np.where(y.known, y.values, y.values.dtype.type(0))
     estimator.fit(source, labels, sample_weight=weights)
-    estimator.__dict__.pop("feature_names_in_", None)  # the encoder hands it arrays
+    estimator.__dict__.pop("feature_names_in_", None)  # the encoder returns arrays
     if y.classes:
         estimator.classes_ = np.array(y.classes)[estimator.classes_]
     return Pipeline([("table", encoder), ("model", estimator)])
 
 
 def fits_blocks(method: str) -> bool:
-    """Tell whether a method of that name can be fitted to rows that are read in blocks."""
+    """Whether the method can be fitted to rows that are read in blocks."""
     return method in METHODS and METHODS[method].fits_blocks
 
 
 def is_large_parquet(path: str | PathLike[str]) -> bool:
-    """Whether a file is Parquet that would take 256 MB or more."""
+    """Whether a file is Parquet and would take 256 MB or more in memory."""
     name = Path(path)
     return is_parquet(name) and name.is_file() and open_table(name).in_blocks
 
 
 def memory_note(path: str | PathLike[str], method: str) -> str | None:
-    """Say what a large Parquet file takes in memory, and refuse one that would fill it."""
+    """Note on the memory of a large Parquet file; refuse one that does not fit."""
     if not is_large_parquet(path):
         return None
     size, free = parquet_bytes(Path(path)), free_memory()
     takes = (
-        f"The method {method!r} reads the table into memory, where it takes about "
-        f"{size / GIGABYTE:.1f} GB, and a fit about as much again"
+        f"The method {method!r} reads the table into memory: about {size / GIGABYTE:.1f} GB, and "
+        "about as much again for the fit"
     )
     if COPIES * size <= free:
         return f"{takes}."
     raise ValueError(
-        f"{takes}; {free / GIGABYTE:.1f} GB are free. Take `method` strata, which reads numbers in "
-        "blocks, or some of the rows by `draw`."
+        f"{takes}; {free / GIGABYTE:.1f} GB are free. Use `method` strata, which reads numeric "
+        "columns in blocks, or a sample of the rows by `draw`."
     )

@@ -1,4 +1,4 @@
-"""Streams of tasks over local processes or a Dask cluster."""
+"""Tasks run in local worker processes or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ensemblage._core import MAX_RETRIES, block_sigint, require, set_module
 logger = logging.getLogger("ensemblage")
 
 
-# Sums have one order in every worker, whatever the number of workers.
+# One thread per worker: sums have the same order for any number of workers.
 ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
@@ -30,29 +30,29 @@ ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )  # fmt: skip
-# How often to look whether to stop, in seconds.
-LOOK_EVERY = 0.1
-# A call is taken over within milliseconds; never, if the workers have died.
-TAKE_OVER_SECONDS = 0.5
-# Idle workers end after so many seconds.
+# Seconds between checks for a stop.
+POLL_SECONDS = 0.1
+# Seconds to wait for loky's thread to take a submitted call; it takes milliseconds.
+HANDOVER_SECONDS = 0.5
+# Seconds after which idle workers end.
 IDLE_SECONDS = 300
 
 Outcome: TypeAlias = tuple[int, Any, BaseException | None]
-"""A task's number in the order of handing out, its result, and what kept it from one, if so."""
+"""A task's index, its result, and its error or None."""
 
 
 @set_module("ensemblage.studies")
 class WorkerDiedError(RuntimeError):
-    """Every worker that was given a task died of it."""
+    """Every worker that ran a task died."""
 
 
 @set_module("ensemblage.studies")
 class WorkerPool(Protocol):
-    """Somewhere to run calls."""
+    """Pool of workers."""
 
     @property
     def width(self) -> int:
-        """How many calls run at the same time."""
+        """Number of calls that run at the same time."""
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
         """Start a call without arguments."""
@@ -61,14 +61,14 @@ class WorkerPool(Protocol):
         """Replace workers after one has died."""
 
     def close(self, *, kill: bool = False) -> None:
-        """End the workers, in the middle of their work or after it."""
+        """End the workers, after their work or at once."""
 
 
 @set_module("ensemblage.studies")
 class LocalPool:
     """Worker processes on this machine, with one thread each.
 
-    One worker is a process of its own too, so that a crash in it is survived.
+    A single worker is a separate process too, so that its crash does not end the run.
     """
 
     def __init__(self, width: int) -> None:
@@ -89,12 +89,12 @@ class LocalPool:
     def close(self, *, kill: bool = False) -> None:
         """End the workers."""
         if kill:
-            self._let_calls_be_taken_over()
+            self._wait_for_handover()
         self._executor.shutdown(wait=True, kill_workers=kill)
 
-    def _let_calls_be_taken_over(self) -> None:
-        """Wait a moment for loky's own thread: ended between a call and its number, it fails."""
-        waiting, end = self._executor._work_ids, time.monotonic() + TAKE_OVER_SECONDS  # noqa: SLF001
+    def _wait_for_handover(self) -> None:
+        """Wait until loky's thread has taken all submitted calls: killed before, it fails."""
+        waiting, end = self._executor._work_ids, time.monotonic() + HANDOVER_SECONDS  # noqa: SLF001
         while not waiting.empty() and time.monotonic() < end:
             time.sleep(0.005)
 
@@ -112,21 +112,21 @@ def stream_tasks(
     *,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Outcome]:
-    """Call ``function(*task)`` for each task in workers; give each outcome as soon as it is there.
+    """Call ``function(*task)`` for each task in workers; yield each outcome when it is finished.
 
-    The function is defined at module level, so that worker processes find it. Tasks are taken from
-    the iterable only when a worker is free, so that the iterable can end early when time is up. If
-    a worker dies, the tasks that were running are run again one at a time: then a task that kills
-    its worker is found, and the others are not blamed for it. After three retries its outcome is a
-    ``WorkerDiedError``. ``stopped`` is asked ten times a second; if true, what is finished is given
-    and the rest is left. The pool is left open.
+    The function is defined at module level, so that worker processes can import it. Tasks are taken
+    from the iterable only when a worker is free, so that the iterable can end early. If a worker
+    dies, the tasks that were running are run again one at a time, to find the one that kills its
+    worker. After three retries its outcome is a ``WorkerDiedError``. ``stopped`` is called ten
+    times a second; if it returns true, finished outcomes are yielded and the rest is dropped. The
+    pool stays open.
     """
     stream = _Stream(function, tasks, pool)
     stream.hand_out()
     while stream.running:
         outcomes = stream.collect()
         if not stopped():
-            # before the outcomes are looked at, so that no worker waits for that
+            # before the outcomes are processed, so that no worker is idle
             stream.hand_out()
         yield from outcomes
         if stopped():
@@ -135,7 +135,7 @@ def stream_tasks(
 
 
 class _Stream:
-    """Which tasks wait, run, or ran while a worker died."""
+    """State of the tasks: waiting, running, or to be repeated after a worker died."""
 
     def __init__(
         self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], pool: WorkerPool
@@ -150,7 +150,7 @@ class _Stream:
 
     def hand_out(self) -> None:
         if self._suspects:
-            # alone, so that the next death has one possible cause
+            # one at a time, so that the next death has one possible cause
             if not self.running:
                 self._submit(self._suspects.popleft())
             return
@@ -163,8 +163,8 @@ class _Stream:
             self._count += 1
 
     def collect(self) -> list[Outcome]:
-        """Wait a moment; give what came in."""
-        wait(self.running, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED)
+        """Wait for at most 0.1 s; return finished outcomes."""
+        wait(self.running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
         return self.finished()
 
     def finished(self) -> list[Outcome]:
@@ -195,7 +195,7 @@ class _Stream:
             return index, future.result(), None
         except CancelledError:
             raise ConnectionError(
-                "The connection to the workers was lost. What was finished before is kept."
+                "The connection to the workers was lost. Finished results are kept."
             ) from None
         except BaseException as error:
             return index, None, error
@@ -214,7 +214,7 @@ class _Stream:
                 "of memory)"
             )
             given_up.append((index, None, error))
-        logger.warning("A worker process died; %d tasks are run again.", len(self._suspects))
+        logger.warning("A worker process died; repeating %d tasks.", len(self._suspects))
         return given_up
 
 
@@ -227,7 +227,7 @@ def _is_broken(future: Future[Any]) -> bool:
 
 
 def _watch_parent(parent: int) -> None:
-    """End this worker soon after its parent was killed; otherwise it would stay for ever."""
+    """End this worker soon after its parent process is killed."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -238,8 +238,9 @@ def _watch_parent(parent: int) -> None:
         threading.Thread(target=watch, daemon=True).start()
 
 
+# Seconds to wait for a scheduler.
 CONNECT_SECONDS = 15
-# How long to believe the number of workers, in seconds.
+# Seconds for which the number of workers is cached.
 COUNT_SECONDS = 2.0
 
 
@@ -247,7 +248,7 @@ COUNT_SECONDS = 2.0
 class ClusterPool:
     """The workers of a Dask scheduler.
 
-    A worker that dies is Dask's business: it runs the call again elsewhere, three times at most.
+    Dask repeats the calls of a worker that dies on another one, at most three times.
     """
 
     def __init__(self, scheduler: str) -> None:
@@ -257,14 +258,14 @@ class ClusterPool:
 
     @property
     def width(self) -> int:
-        """Threads of all workers that are there at the moment."""
+        """Threads of all connected workers."""
         if time.monotonic() - self._counted > COUNT_SECONDS:
             self._threads = max(1, sum(self._client.nthreads().values()))
             self._counted = time.monotonic()
         return self._threads
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
-        """Start a call, without arguments, so that Dask looks for nothing of its own in them."""
+        """Start a call without arguments, which Dask would search for its own collections."""
         future: Future[Any] = self._executor.submit(call)
         return future
 
@@ -272,25 +273,25 @@ class ClusterPool:
         """Do nothing: Dask replaces its workers."""
 
     def close(self, *, kill: bool = False) -> None:
-        """Leave the cluster; ``kill`` cancels what is running."""
+        """Disconnect from the cluster; ``kill`` cancels running calls."""
         self._executor.shutdown(wait=not kill)
         self._client.close()
 
 
 @contextmanager
 def members_on(scheduler: str | None) -> Iterator[None]:
-    """Let members and folds be fitted by the workers of a Dask scheduler; None changes nothing."""
+    """Fit members and folds on the workers of a Dask scheduler; None changes nothing."""
     if scheduler is None:
         yield
         return
-    _connect(scheduler).close()  # says what is wrong before work starts
+    _connect(scheduler).close()  # raises connection errors before work starts
     with parallel_config("dask", scheduler_host=scheduler, n_jobs=-1):
         yield
 
 
 @contextmanager
 def rows_on(scheduler: str | None) -> Iterator[None]:
-    """Let rows of Dask collections be held by a scheduler's workers; None changes nothing."""
+    """Hold rows of Dask collections on a scheduler's workers; None changes nothing."""
     if scheduler is None:
         yield
         return
@@ -302,7 +303,7 @@ def _connect(scheduler: str) -> Any:
     distributed = require("distributed", "Running on a cluster", extra="dask")
     kind, _, place = scheduler.partition("://")
     if not place or (kind in {"tcp", "tls"} and ":" not in place):
-        raise ValueError(f"The scheduler {scheduler!r} is no address such as tcp://host:8786.")
+        raise ValueError(f"The scheduler {scheduler!r} is not an address such as tcp://host:8786.")
     try:
         client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:

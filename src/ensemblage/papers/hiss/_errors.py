@@ -34,7 +34,7 @@ from ensemblage.papers._summaries import (
     friedman,
     grouped,
     mean_rows,
-    who_wins,
+    win_counts,
 )
 from ensemblage.strata import MixtureStrata, StrataEnsembleClassifier, paper_ensemble
 from ensemblage.studies import CellResult, ResultTable, recorded_warnings
@@ -193,8 +193,8 @@ class HissTable(PaperTable[tuple[int, int]]):
         rivals = [column for column in self.columns if column != "majority"]
         summary = [
             *closeness(public),
-            *who_wins(public, theirs, greater_is_better=False),
-            *who_wins(public, rivals, greater_is_better=False),
+            *win_counts(public, theirs, greater_is_better=False),
+            *win_counts(public, rivals, greater_is_better=False),
             *friedman(public, theirs, greater_is_better=False),
         ]
         return [

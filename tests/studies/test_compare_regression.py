@@ -1,4 +1,4 @@
-"""Comparisons of methods that predict numbers."""
+"""Comparisons of regression methods."""
 
 from dataclasses import replace
 
@@ -16,44 +16,44 @@ X = np.random.default_rng(0).normal(size=(90, 3))
 Y = X[:, 0] + 0.1 * X[:, 1]
 
 
-def test_less_error_is_better_and_the_simplest_is_taken():
+def test_methods_are_sorted_by_rmse():
     result = compare(homes(), methods=["mean", "ridge", "tree"], n_splits=3)
     assert (result.task, result.measure, result.n_classes) == ("regression", "rmse", None)
     scores = [row.rmse for row in result.summary]
     assert scores == sorted(scores)
     assert result.summary[0].score == result.summary[0].rmse
     assert result.summary[0].mean_rank < result.summary[-1].mean_rank == 3.0
-    assert result.choice.leader == result.summary[0].method
-    assert result.verdict.startswith("Take ")
+    assert result.choice.best == result.summary[0].method
+    assert result.verdict.startswith("Recommended: ")
     assert result.summary[-1].label == "mean"
     assert all(row.accuracy is None for row in result.summary)
     assert [each.accuracy for each in result.methods] == [()] * 3
 
 
-def test_its_table_has_the_measures_of_numbers():
+def test_the_table_has_the_measures_of_regression():
     result = compare(homes(), methods=["mean", "ridge"], n_splits=2)
     text = repr(result)
     assert "RMSE" in text
     assert "accuracy" not in text
-    assert "log score" not in text  # no method gives a spread
-    assert "by RMSE, less is better" in text
+    assert "log score" not in text  # no method predicts a standard deviation
+    assert "Sorted by RMSE (lower is better)" in text
     rows = result.rows()
     assert {"rmse", "mae", "r2", "score_se"} <= rows[0].keys()
     assert not {"accuracy", "accuracy_se", "log_loss"} & rows[0].keys()
 
 
-def test_a_spread_is_scored_and_can_decide():
+def test_a_predicted_std_is_scored_by_log_score():
     own = {"plain": LinearRegression(), "bayes": BayesianRidge()}
     result = compare(X, Y, own, n_splits=3, measure="log_score")
     assert result.summary[0].method == "bayes"
     assert result.summary[1].score is None
-    assert result.verdict.startswith("Only bayes has a score on every fold")
-    assert "plain gives nothing to compute log score from" in result.notes[-1]
+    assert result.verdict.startswith("No method is recommended: only bayes has a score")
+    assert result.notes[-1] == "plain has no log score, and cannot be recommended by it."
     assert 0.5 < result.summary[0].coverage <= 1
     assert len(result.residuals.intervals) == 90
 
 
-def test_arrays_are_asked_what_they_hold():
+def test_the_task_of_arrays_is_inferred():
     few = np.arange(90) % 6
     assert compare(X, few, ["majority"], n_splits=2).task == "classification"
     assert compare(X, few, ["mean"], n_splits=2, task="regression").task == "regression"
@@ -63,15 +63,15 @@ def test_arrays_are_asked_what_they_hold():
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"measure": "accuracy"}, "'accuracy' does not judge predicted numbers"),
+        ({"measure": "accuracy"}, "'accuracy' is not for regression"),
         ({"measure": "coverage"}, "must be one of"),
-        ({"methods": ["logistic"]}, "'logistic' predicts classes, not numbers"),
-        ({"methods": [LogisticRegression()]}, "or a regressor that is not fitted"),
-        ({"n_splits": 60}, "There are not twice as many rows as there are folds"),
+        ({"methods": ["logistic"]}, "'logistic' is for classification, not regression"),
+        ({"methods": [LogisticRegression()]}, "or an unfitted regressor"),
+        ({"n_splits": 60}, "fewer than two rows per fold"),
         ({"task": "clustering"}, "must be one of: classification, regression"),
     ],
 )
-def test_what_does_not_fit_is_refused(options, problem):
+def test_options_of_the_other_task_are_refused(options, problem):
     with pytest.raises((ValueError, TypeError), match=problem):
         compare(X, Y, **options)
 
@@ -99,7 +99,7 @@ def test_scores_depend_neither_on_processes_nor_on_other_methods():
     assert alone.methods[0].rmse == both.methods[1].rmse
 
 
-def test_auto_is_the_pool(monkeypatch):
+def test_auto_is_a_pool(monkeypatch):
     def make(seed, n_jobs):
         return EnsemblageRegressor(["ridge", "svr"], random_state=seed, n_jobs=n_jobs)
 
@@ -114,7 +114,7 @@ def test_auto_is_the_pool(monkeypatch):
     assert trained.model.predict(homes(60).X).shape == (60,)
 
 
-def test_a_bundled_dataset_of_numbers():
+def test_a_bundled_regression_dataset():
     result = compare(load_dataset("diabetes"), methods=["ridge", "mean"], n_splits=3)
     assert result.choice.method == "ridge"
-    assert result.choice.clear
+    assert result.choice.significant

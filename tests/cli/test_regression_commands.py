@@ -1,4 +1,4 @@
-"""Numbers as targets, the whole way: compare, fit, predict, explain, run, and what is refused."""
+"""Regression: compare, fit, predict, explain, run, and what is refused."""
 
 import json
 
@@ -22,13 +22,13 @@ def model(run, homes):
     return "m.skops"
 
 
-def test_compare_says_what_is_predicted_and_why(run, homes):
+def test_compare_shows_the_task_and_its_reason(run, homes):
     done = run("compare", homes, "-t", "price", "--drop", "id", *SOME)
     assert done.exit_code == 0
-    assert "78 rows, 5 columns, numbers; 2 folds" in done.output
+    assert "78 rows, 5 columns, regression; 2 folds" in done.output
     assert "'price' has 78 distinct numeric values: treated as regression" in done.output
     assert "use --task classification for classes." in " ".join(done.output.split())
-    assert "Take ridge regression (RMSE " in done.output
+    assert "Recommended: ridge regression (RMSE " in done.output
     assert "Removed the sign '$' from the values of column 'price'." in done.output
 
 
@@ -53,41 +53,41 @@ def test_another_measure_can_decide(run, homes, measure):
     assert json.loads(done.stdout)["choice"]["measure"] == measure
 
 
-def test_fit_tells_the_error_beside_that_of_the_mean(run, homes):
+def test_fit_shows_the_rmse_of_the_mean(run, homes):
     done = run("fit", homes, "-t", "price", "--drop", "id", "-m", "ridge", "--folds", 2, "-j", 1,
                "-o", "m.skops", "--json")  # fmt: skip
     document = json.loads(done.stdout)
     assert (document["task"], document["classes"], document["accuracy"]) == ("regression", {}, None)
-    assert document["rmse"] < document["deviation"]
+    assert document["rmse"] < document["target_std"]
     again = run("fit", homes, "-t", "price", "--drop", "id", "-m", "mean", "--folds", 2, "-j", 1,
                 "-o", "n.skops")  # fmt: skip
-    assert "numbers of 'price'" in again.output
+    assert "target 'price' (regression)" in again.output
     assert "mean: RMSE " in again.output
-    assert "(the mean alone: " in again.output
+    assert "(2-fold CV; mean " in again.output
 
 
-def test_predict_writes_numbers(run, homes, model):
+def test_predict_writes_values(run, homes, model):
     done = run("predict", model, homes, "--keep", "id")
     lines = done.stdout.splitlines()
     assert lines[0] == "id,prediction"
     assert len(lines) == 81
     assert float(lines[1].partition(",")[2]) > 1000
-    assert "against its 78 numbers predictions have an RMSE of" in done.output
+    assert "The target 'price' was not used; RMSE " in done.output
     assert "probabilities" not in done.output
     document = json.loads(run("predict", model, homes, "--json").stdout)
     assert isinstance(document["predictions"][0], float)
-    assert (document["classes"], document["spread"], document["intervals"]) == ([], None, None)
+    assert (document["classes"], document["std"], document["intervals"]) == ([], None, None)
 
 
-def test_predict_takes_a_target_that_is_not_known_yet(run, model, tmp_path):
+def test_predict_ignores_an_unreadable_target(run, model, tmp_path):
     lines = (tmp_path / "homes.csv").read_text(encoding="utf-8").splitlines()
     (tmp_path / "new.csv").write_text("\n".join([lines[0], "H1,90,3,flat,2020-01-01,hill,soon"]))
     done = run("predict", model, "new.csv")
     assert done.exit_code == 0
-    assert "'price' is not needed for predicting." in done.output
+    assert "The target 'price' was not used." in done.output
 
 
-def test_explain_adds_up_to_the_number(run, homes, model):
+def test_contributions_add_up_to_the_prediction(run, homes, model):
     document = json.loads(run("explain", model, homes, "--row", 3, "--json").stdout)
     decision = document["decision"]
     amounts = sum(each["contribution"] for each in decision["contributions"])
@@ -99,7 +99,7 @@ def test_explain_adds_up_to_the_number(run, homes, model):
     assert page.exit_code == 0
 
 
-def test_explain_tells_which_columns_a_forest_needs(run, homes, tmp_path):
+def test_permutation_importance_of_boosting(run, homes, tmp_path):
     run("fit", homes, "-t", "price", "--drop", "id", "-m", "boosting", "--folds", 2, "-j", 1,
         "-o", "b.skops")  # fmt: skip
     lines = (tmp_path / "homes.csv").read_text(encoding="utf-8").splitlines()
@@ -111,7 +111,7 @@ def test_explain_tells_which_columns_a_forest_needs(run, homes, tmp_path):
     assert "give rows with their target" in run("explain", "b.skops").output
 
 
-def test_a_study_of_numbers(run, homes, tmp_path):
+def test_a_regression_study(run, homes, tmp_path):
     (tmp_path / "study.toml").write_text(
         'folds = 2\n[[datasets]]\nname = "diabetes"\n[[datasets]]\nfile = "homes.csv"\n'
         'target = "price"\ndrop = ["id"]\n[[methods]]\nname = "mean"\n[[methods]]\nname = "ridge"\n'
@@ -130,16 +130,16 @@ def test_a_study_of_numbers(run, homes, tmp_path):
     ("text", "problem"),
     [
         ('datasets = [{name = "iris"}, {name = "diabetes"}]\nmethods = [{name = "forest"}]',
-         "either classes or numbers are predicted in one study"),
+         "all datasets of a study must have the same task"),
         ('[[datasets]]\nname = "diabetes"\n[[methods]]\nname = "logistic"',
-         "numbers are predicted, and name is 'logistic'"),
+         "for regression, name is 'logistic'"),
         ('measure = "auc"\n[[datasets]]\nname = "diabetes"\n[[methods]]\nname = "ridge"',
          "measure is 'auc'"),
         ('[[datasets]]\nname = "diabetes"\ntask = "regression"\n[[methods]]\nname = "ridge"',
-         "task needs a file"),
+         "task is only for a file"),
     ],
 )  # fmt: skip
-def test_a_study_that_does_not_fit_is_refused(run, tmp_path, text, problem):
+def test_an_invalid_study_is_refused(run, tmp_path, text, problem):
     (tmp_path / "study.toml").write_text(text, encoding="utf-8")
     done = run("run", "study.toml", "-j", 1)
     assert done.exit_code == 2
@@ -150,16 +150,16 @@ def test_a_study_that_does_not_fit_is_refused(run, tmp_path, text, problem):
     ("arguments", "problem"),
     [
         (["compare", "homes.csv", "-t", "price", "--task", "classification", "--drop", "id"],
-         "No class has as many rows as there are folds (5): use at most 2 folds, or more rows."),
+         "--folds=5 is too large, as no class has that many rows: use at most 2 folds"),
         (["compare", "homes.csv", "-t", "kind", "--task", "regression"],
          "contains 'loft', which is not a finite number, and --task is regression"),
-        (["compare", "homes.csv", "-t", "price", "-m", "logistic"], "'logistic' predicts classes"),
-        (["compare", "homes.csv", "-t", "price", "--measure", "auc"], "does not judge"),
+        (["compare", "homes.csv", "-t", "price", "-m", "logistic"], "'logistic' is for class"),
+        (["compare", "homes.csv", "-t", "price", "--measure", "auc"], "is not for regression"),
         (["audit", "homes.csv", "-t", "price", "--source", "site"],
          "An audit needs a classification target, and 'price' is numeric"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_gets_one_sentence(run, homes, arguments, problem):
+def test_invalid_options_end_in_one_sentence(run, homes, arguments, problem):
     done = run(*arguments)
     assert done.exit_code in {1, 2}
     assert problem in done.output
