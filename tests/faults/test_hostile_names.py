@@ -49,7 +49,9 @@ def test_predictions_are_not_formulas(table):
         app, ["fit", "rows.csv", "-m", "majority", "--output", "m.skops", "--target", TARGET]
     )
     assert done.exit_code == 0, done.output
-    done = CliRunner().invoke(app, ["predict", "m.skops", "rows.csv", "--output", "predictions.csv"])
+    done = CliRunner().invoke(
+        app, ["predict", "m.skops", "rows.csv", "--output", "predictions.csv"]
+    )
     assert done.exit_code == 0, done.output
     rows = list(csv.reader(io.StringIO((table / "predictions.csv").read_text(encoding="utf-8"))))
     assert not [each for row in rows for each in row if each[:1] in {"=", "+", "@"}]
