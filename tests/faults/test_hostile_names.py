@@ -49,10 +49,12 @@ def test_predictions_are_not_formulas(table):
         app, ["fit", "rows.csv", "-m", "majority", "--output", "m.skops", "--target", TARGET]
     )
     assert done.exit_code == 0, done.output
-    done = CliRunner().invoke(app, ["predict", "m.skops", "rows.csv", "--output", "said.csv"])
+    done = CliRunner().invoke(
+        app, ["predict", "m.skops", "rows.csv", "--output", "predictions.csv"]
+    )
     assert done.exit_code == 0, done.output
-    said = list(csv.reader(io.StringIO((table / "said.csv").read_text(encoding="utf-8"))))
-    assert not [each for row in said for each in row if each[:1] in {"=", "+", "@"}]
+    rows = list(csv.reader(io.StringIO((table / "predictions.csv").read_text(encoding="utf-8"))))
+    assert not [each for row in rows for each in row if each[:1] in {"=", "+", "@"}]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
