@@ -1,9 +1,7 @@
 """Commands that pages show are run as they stand, in a folder that holds what they name."""
 
 import contextlib
-import io
 import re
-import runpy
 import shlex
 from pathlib import Path
 
@@ -38,10 +36,8 @@ def masked(text):
 
 def test_the_tutorial_by_its_text_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    script = re.search(r"(?ms)^```python\n(.*?)^```$", TUTORIAL)[1]
-    (tmp_path / "write_rows.py").write_text(script, encoding="utf-8")
-    with contextlib.redirect_stdout(io.StringIO()):
-        runpy.run_path("write_rows.py")
+    new_rows = re.search(r"(?ms)^```csv\n(.*?)^```$", TUTORIAL)[1]
+    (tmp_path / "new.csv").write_text(new_rows, encoding="utf-8")
     steps = re.findall(r"(?ms)^    (ensemblage [^\n]*)\n\n```text\n(.*?)^```$", TUTORIAL)
     assert len(steps) == len(SHOWN.findall(TUTORIAL)) == 6
     for line, expected in steps:

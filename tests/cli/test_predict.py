@@ -111,7 +111,7 @@ def test_a_source_aware_model_uses_the_source_column(run, tmp_path):
     assert "accuracy 1.0000 (84 of 84 rows)." in again.stderr
     assert "Columns ignored" not in again.stderr
     new = run("predict", "m.skops", "-", stdin="site,dose\nThun,5\n")
-    assert "Unknown sources, predicted as new ones: 'Thun' (1 row)." in new.stderr
+    assert "Unknown sources, predicted without the source: 'Thun' (1 row)." in new.stderr
 
 
 def test_predict_writes_parquet_and_blocks_show_no_difference(

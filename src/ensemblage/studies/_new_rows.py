@@ -112,7 +112,7 @@ class RowBlocks:
             yield f"There is no column {name!r}: rows are predicted as rows of a new source."
         elif self._sources:
             found = list_categories(self._sources)
-            yield f"Unknown sources, predicted as new ones: {found}."
+            yield f"Unknown sources, predicted without the source: {found}."
 
 
 def open_rows(
