@@ -33,13 +33,13 @@ def test_an_interrupt_stores_says_and_resumes(study):
 
     code, output, errors = one.run()
     assert code == 0
-    assert f"{said[1]} of 120 cells found in ensemblage-results.sqlite." in errors
+    assert f"{said[1]} of 120 cells stored in ensemblage-results.sqlite." in errors
     assert "breast-cancer" in output
     assert len(one.cells()) == 120
 
 
 @pytest.mark.slow  # the engine is that of `ensemblage run`, which is tested each time
-def test_an_interrupted_comparison_says_how_to_go_on(comparison):
+def test_an_interrupted_comparison_can_be_resumed(comparison):
     one = comparison("one", 4)
     process = one.start("--output", "table.csv")
     one.wait_for(6, process)
@@ -50,7 +50,7 @@ def test_an_interrupted_comparison_says_how_to_go_on(comparison):
     assert [path.name for path in one.folder.iterdir()] == ["ensemblage-results.sqlite"]
     code, output, errors = one.run()
     assert code == 0
-    assert f"{said[1]} of 40 cells found in ensemblage-results.sqlite." in errors
+    assert f"{said[1]} of 40 cells stored in ensemblage-results.sqlite." in errors
     assert "logistic regression" in output
 
 
