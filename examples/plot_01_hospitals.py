@@ -2,9 +2,8 @@
 Data from several hospitals
 ===========================
 
-Patients of eight hospitals in one table. Each hospital has a rule of its own, and the table does not
-say where a row is from. One straight line serves nobody; a member per stratum, and a gate that knows
-which of them to listen to, serves nearly everybody.
+Patients of eight hospitals in one table. Each hospital has its own linear rule, and the source of a row is
+unknown. One linear model fits none of them; a member per stratum, weighted by a gate, fits nearly all.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +21,7 @@ X, y = make_multi_source(n_sources=8, n_samples=2000, random_state=0)
 X, X_new, y, y_new = train_test_split(X, y, test_size=0.5, random_state=0)
 
 # %%
-# Three usual models, and strata. Nothing is told about hospitals.
+# Three common models, and strata. The hospital is not a column.
 
 grid = {"svc__C": [1, 10, 100], "svc__gamma": ["scale", 0.01, 0.1]}
 models = {
@@ -41,5 +40,5 @@ ax.invert_yaxis()
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# **Take away**: where sources lie apart and each has a simple rule, strata find them without being told. The rows were
-# made that way; on an ordinary table expect no gain over a tuned SVM.
+# **Take away**: strata help where sources lie apart in the columns and each has a simple rule. The data were generated
+# that way; on other tables expect no gain over a tuned SVM.

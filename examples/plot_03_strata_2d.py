@@ -2,8 +2,9 @@
 Strata in two dimensions
 ========================
 
-How a mixture, HISS and a bootstrap divide the same rows. In a mixture strata compete for rows and some starve; a
-bootstrap sample has the right size and no place; strata of HISS have both.
+Strata of the same rows by a mixture, HISS and the bootstrap. Clusters of a mixture compete for rows, and some are very
+small. A bootstrap sample has a given size, but its rows are not similar. Strata of HISS have a given size and similar
+rows.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +22,7 @@ X = np.concatenate(
 )
 
 # %%
-# Six strata each. A panel shows one stratum of each kind: the darker a row, the more it belongs to it.
+# Six strata each. A panel shows the smallest stratum; darker rows have a higher membership.
 
 stratifiers = {
     "mixture": MixtureStrata(n_strata=6, random_state=0),
@@ -41,5 +42,5 @@ for ax, (name, stratifier) in zip(axes, stratifiers.items(), strict=True):
     ax.set_title(f"{name}\nthe smallest of six: {sizes.min():.0f} rows", fontsize=10)
 
 # %%
-# **Take away**: HISS gives every member enough rows to learn from, and rows that are alike. A row may be in several
-# strata; here in one and a half on average.
+# **Take away**: with HISS every member has enough rows, and its rows are similar. A row may be in several strata; here in
+# one and a half on average.

@@ -1,9 +1,9 @@
 """
-HISS as it iterates
+Convergence of HISS
 ===================
 
-HISS repeats three steps: responsibilities, Gaussians, and memberships under the rule that each stratum holds its
-share of the rows. Its objective never falls.
+HISS iterates three steps: responsibilities, Gaussians, and memberships under the constraint that each stratum has a
+given share of the rows. The objective never decreases.
 """
 
 import warnings
@@ -18,7 +18,7 @@ rng = np.random.default_rng(1)
 X = np.concatenate([rng.normal(centre, 1.0, (150, 2)) for centre in [(0, 0), (5, 0), (2.5, 4)]])
 
 # %%
-# The same start, stopped after 1, 5 and 200 iterations at most. Ellipses hold 1.5 standard deviations.
+# The same initial means, with at most 1, 5 and 200 iterations. Ellipses span 1.5 standard deviations.
 
 fig, axes = plt.subplots(1, 4, figsize=(12, 3.2), layout="constrained")
 for ax, max_iter in zip(axes, (1, 5, 200), strict=False):
@@ -32,7 +32,7 @@ for ax, max_iter in zip(axes, (1, 5, 200), strict=False):
     if ax.get_legend():
         ax.get_legend().remove()
 axes[3].plot(np.arange(len(hiss.objective_path_)), hiss.objective_path_, marker=".")
-axes[3].set(title="the objective never falls", xlabel="iteration", ylabel="eq. 5")
+axes[3].set(title="the objective never decreases", xlabel="iteration", ylabel="eq. 5")
 
 # %%
-# **Take away**: a few iterations are enough on clouds like these; the sizes are exact after each of them.
+# **Take away**: few iterations suffice for separate clusters; the sizes are exact after each iteration.

@@ -2,8 +2,8 @@
 Your own stratifier and fusion
 ==============================
 
-A stratifier says which rows each member learns from, a fusion how members' outputs become one. Both are small contracts;
-here is one of each.
+A stratifier defines the rows that each member is fitted on, a fusion combines the members' outputs. Both have small
+interfaces; here is one of each.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ class Slices(TransformerMixin, BaseEstimator):
         self.n_strata = n_strata
 
     def fit(self, X, y=None, sample_weight=None):
-        """Find the axis and the slices' middles."""
+        """Find the axis and the centres of the slices."""
         X = validate_data(self, X, dtype=np.float64)
         self.center_ = X.mean(axis=0)
         self.axis_ = np.linalg.svd(X - self.center_, full_matrices=False)[2][0]
@@ -35,35 +35,35 @@ class Slices(TransformerMixin, BaseEstimator):
         return self
 
     def log_affinity(self, X):
-        """Give log weights of the slices, shape (n_samples, n_strata)."""
+        """Return log weights of the slices, shape (n_samples, n_strata)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         places = (X - self.center_) @ self.axis_
         return -0.5 * ((places[:, None] - self.middles_) / self.width_) ** 2
 
     def transform(self, X):
-        """Give memberships: the nearest slice."""
+        """Return memberships: 1 for the nearest slice."""
         nearest = self.log_affinity(X).argmax(axis=1)
         return np.eye(self.n_strata)[nearest]
 
 
-class Boldest(Fusion):
-    """Believe the member that is surest of the row."""
+class MostConfident(Fusion):
+    """Use the member with the highest probability."""
 
     def combine(self, outputs, context=None):
-        """Choose a member per row; outputs are (n_members, n_samples, n_classes)."""
-        surest = outputs.max(axis=2).argmax(axis=0)
-        return outputs[surest, range(len(surest))]
+        """Select one member per row; outputs are (n_members, n_samples, n_classes)."""
+        best = outputs.max(axis=2).argmax(axis=0)
+        return outputs[best, range(len(best))]
 
 
 # %%
-# All four combinations of ours and yours, on rows of six sources.
+# All combinations of HISS and slices with the gate and the new fusion, on rows of six sources.
 
 X, y = make_multi_source(6, n_samples=1200, random_state=2)
 X, X_new, y, y_new = train_test_split(X, y, random_state=0)
 errors = {}
 for rows, stratifier in {"HISS": None, "slices": Slices()}.items():
-    for name, fusion in {"gate": "gate", "boldest": Boldest()}.items():
+    for name, fusion in {"gate": "gate", "most confident": MostConfident()}.items():
         model = StrataEnsembleClassifier(stratifier, fusion=fusion, random_state=0).fit(X, y)
         errors[f"{rows}, {name}"] = 1 - model.score(X_new, y_new)
 
@@ -74,5 +74,5 @@ ax.invert_yaxis()
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# **Take away**: thirty lines plug in. ``stratifier_checks`` tells whether yours keeps to the contract, and the error whether it is
-# a good idea. Believing the boldest is not: members are surest of rows that they know nothing about.
+# **Take away**: a stratifier and a fusion take thirty lines. ``stratifier_checks`` tests the interface. The most
+# confident member is a poor choice: members are overconfident on rows far from their training rows.

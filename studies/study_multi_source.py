@@ -1,8 +1,8 @@
-"""Several sources with a rule each: strata beside strong single models and mixtures.
+"""Sources with different rules: strata against single models and mixtures.
 
 Usage: python studies/study_multi_source.py [FIRST_SEED]
 
-Eight generated layouts of 4, 8 and 16 sources, 1,000 rows to learn from and 1,000 to test on.
+Eight generated layouts of 4, 8 and 16 sources, 1,000 training rows and 1,000 test rows.
 """
 
 import sys
@@ -37,7 +37,7 @@ def methods(n_sources, seed):
         "strata, automatic size": StrataEnsembleClassifier(random_state=seed),
         "the same, with anchor": StrataEnsembleClassifier(anchor="svm", random_state=seed),
         "mixture of 20, gated": StrataEnsembleClassifier(MixtureStrata(20), random_state=seed),
-        "mixture told the sources": StrataEnsembleClassifier(
+        "mixture, true number": StrataEnsembleClassifier(
             MixtureStrata(n_sources), random_state=seed
         ),
     }
@@ -55,7 +55,7 @@ def main():
             errors.setdefault(name, []).append(1 - score)
     base = np.array(errors["tuned RBF SVM"])
     print(f"{len(LAYOUTS)} layouts, seeds {first} to {first + len(LAYOUTS) - 1}")
-    print(f"{'':28}{'error':>8}{'s.e.':>8}{'ratio':>8}{'ahead':>8}{'Wilcoxon p':>12}")
+    print(f"{'':28}{'error':>8}{'s.e.':>8}{'ratio':>8}{'better':>8}{'Wilcoxon p':>12}")
     for name, values in errors.items():
         e = np.array(values)
         p = "" if name == "tuned RBF SVM" else f"{wilcoxon(e, base).pvalue:.3f}"

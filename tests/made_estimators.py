@@ -1,4 +1,4 @@
-"""Every public estimator in a small configuration, for tests that ask the same of all of them."""
+"""Every public estimator in a small configuration, for tests of all estimators."""
 
 import warnings
 from typing import Any, NamedTuple
@@ -43,7 +43,11 @@ from ensemblage.subspace import (
     StabilitySelector,
 )
 
-CLASSES, NUMBERS, CLUSTERS, STRATA, COLUMNS = "classes", "numbers", "clusters", "strata", "columns"
+CLASSES = "classes"
+REGRESSION = "regression"
+CLUSTERS = "clusters"
+STRATA = "strata"
+COLUMNS = "columns"
 PLAIN = object()
 COSTLY = {
     "EnsemblageClassifier", "EnsemblageRegressor", "HGPA", "JointSubspaceRegressor", "MCLA",
@@ -51,20 +55,20 @@ COSTLY = {
 
 
 class Made(NamedTuple):
-    """An estimator with its kind: what it gives, and so what may be asked of it."""
+    """An estimator with its kind, which decides what can be called."""
 
     name: str
     estimator: Any
     kind: str
 
     def make(self):
-        """Give a fresh copy, with a seed where it has one."""
+        """Return a clone, with a seed if it has one."""
         fresh = clone(self.estimator)
         return fresh.set_params(random_state=0) if "random_state" in fresh.get_params() else fresh
 
     @property
     def takes_weights(self):
-        """Whether ``fit`` has sample weights."""
+        """Whether ``fit`` accepts sample weights."""
         return has_fit_parameter(self.estimator, "sample_weight")
 
 
@@ -81,7 +85,7 @@ _MADE = {
         ScaledLogisticRegression(),
         StrataEnsembleClassifier(HISS(2, 0.6), fusion="mean"),
     ],
-    NUMBERS: [
+    REGRESSION: [
         InnerTreeRegressor(n_views=3),
         JointSubspaceRegressor(n_estimators=2),
         EnsemblageRegressor(["ridge", "tree"], cv=2),
@@ -113,7 +117,7 @@ MADE = {
 
 
 def made_rows(seed=0, n_rows=40):
-    """Rows of two classes in three columns, their classes, and numbers to predict."""
+    """Return rows of two classes in three columns, their classes, and a numeric target."""
     rng = np.random.default_rng(seed)
     y = np.arange(n_rows) % 2
     X = rng.normal(size=(n_rows, 3)) + y[:, None]
@@ -121,33 +125,33 @@ def made_rows(seed=0, n_rows=40):
 
 
 def fit_on(made, X, y=PLAIN, **settings):
-    """Fit a fresh copy; the plain target is one that goes with plain rows."""
+    """Fit a clone; by default to the target of ``made_rows``."""
     if y is PLAIN:
         _, classes, numbers = made_rows()
-        y = numbers if made.kind == NUMBERS else classes
+        y = numbers if made.kind == REGRESSION else classes
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*was fitted without sources")
         return made.make().fit(X, y, **settings)
 
 
 def outputs_of(model, X):
-    """Everything that a fitted model says of rows, by the method's name."""
-    said = {}
+    """Return all outputs of a fitted model, by the method's name."""
+    outputs = {}
     for name in ("predict", "predict_proba", "decision_function", "transform", "log_affinity"):
         if hasattr(model, name):
-            said[name] = np.asarray(getattr(model, name)(X))
-    return said
+            outputs[name] = np.asarray(getattr(model, name)(X))
+    return outputs
 
 
-def are_finite(said):
-    """Whether no number among outputs is NaN or infinite."""
-    return all(np.isfinite(each).all() for each in said.values() if each.dtype.kind == "f")
+def are_finite(outputs):
+    """Whether all outputs are finite."""
+    return all(np.isfinite(each).all() for each in outputs.values() if each.dtype.kind == "f")
 
 
-def attempt(act):
-    """Give what an act gives and "", or None and the sentence of its ValueError or TypeError."""
+def attempt(call):
+    """Return the result and "", or None and the message of a ValueError or TypeError."""
     try:
-        return act(), ""
+        return call(), ""
     except (ValueError, TypeError) as error:
         return None, f"{error} "
 

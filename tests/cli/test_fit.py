@@ -111,7 +111,7 @@ def test_a_large_file_is_fitted_in_blocks_and_the_model_works(run, large_file):
     explained = run("explain", "m.skops", large_file, "--row", 3)
     assert explained.exit_code == 0, explained.output
     assert "Row 3: predicted" in explained.stdout
-    assert "What the strata are" in run("explain", "m.skops").stdout
+    assert "Description of the strata" in run("explain", "m.skops").stdout
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_without_a_folder_to_write_each_process_compiles(script):
     (script.parent / "__pycache__").touch()
     printed, logged = run(script, **nowhere)
     assert printed == "8 None"
-    assert logged.count("Compiled kernels cannot be kept") == 1
+    assert logged.count("Compiled kernels cannot be cached") == 1
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_a_damaged_cache_is_discarded_and_written_again(kept, run_here, ending, 
     assert "damaged cache" not in run_here()[1]
 
 
-def test_what_was_mended_serves_another_process(kept, run_here):
+def test_a_repaired_cache_is_used_by_another_process(kept, run_here):
     script, printed, cache = kept
     (damaged,) = cache.rglob("*.nbi")
     damaged.write_bytes(b"")
@@ -142,11 +142,11 @@ def test_the_first_call_is_announced(caplog):
         fresh(1)
         fresh(2)
     assert [record.message for record in caplog.records] == [
-        "Preparing kernel double; a new machine compiles it once."
+        "Preparing kernel double; compiled once per machine."
     ]
 
 
-def test_a_kernel_travels_by_name():
+def test_a_kernel_is_pickled_by_name():
     assert pickle.loads(pickle.dumps(bin_masses)) is bin_masses  # noqa: S301
 
 
@@ -183,21 +183,21 @@ def test_a_kernel_calls_kernels_of_a_closure():
 MODULES = {
     "__init__": "",
     "low": "from ensemblage._core import compiled\n@compiled\ndef low(x):\n    return x + 1\n",
-    "middle": "from ensemblage._core import compiled\nfrom house.low import low\n"
+    "middle": "from ensemblage._core import compiled\nfrom package.low import low\n"
     "@compiled\ndef middle(x):\n    return 10 * low(x)\n",
     "numbers": "WEIGHT = 100\n",
     "pair": "from typing import NamedTuple\n"
     "class Pair(NamedTuple):\n    left: int\n    right: int\n",
-    "top": "from ensemblage._core import compiled\nfrom house.middle import middle\n"
-    "from house.numbers import WEIGHT\nfrom house.pair import Pair\n"
+    "top": "from ensemblage._core import compiled\nfrom package.middle import middle\n"
+    "from package.numbers import WEIGHT\nfrom package.pair import Pair\n"
     "@compiled\ndef top(pair: Pair, x):\n    return WEIGHT * middle(x) + pair.left\n",
 }
 
 
 @pytest.fixture
-def house(tmp_path):
+def package(tmp_path):
     """A package of three kernels, each calling the next, that a test may edit."""
-    folder = tmp_path / "house"
+    folder = tmp_path / "package"
     folder.mkdir()
     for name, text in MODULES.items():
         (folder / f"{name}.py").write_text(text)
@@ -205,45 +205,45 @@ def house(tmp_path):
 
 
 @pytest.fixture
-def run_top(house, monkeypatch):
+def run_top(package, monkeypatch):
     """Import the top kernel anew and call it: its value, and how often it was compiled."""
-    monkeypatch.syspath_prepend(house.parent)
+    monkeypatch.syspath_prepend(package.parent)
     # without bytecode files, whose time stamps are too coarse for quick edits
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def call():
         linecache.checkcache()
         importlib.invalidate_caches()
-        top = importlib.import_module("house.top")
+        top = importlib.import_module("package.top")
         value = top.top(top.Pair(3, 4), 5)
-        for name in [each for each in sys.modules if each.partition(".")[0] == "house"]:
+        for name in [each for each in sys.modules if each.partition(".")[0] == "package"]:
             del sys.modules[name]
         return value, sum(top.top.dispatcher.stats.cache_misses.values())
 
     return call
 
 
-def run_top_apart(house: Path) -> tuple[int, int]:
+def run_top_apart(package: Path) -> tuple[int, int]:
     """Do so in a fresh process."""
     code = (
-        "from house.top import top; from house.pair import Pair;"
+        "from package.top import top; from package.pair import Pair;"
         "value = top(Pair(3, 4), 5); print(value, sum(top.dispatcher.stats.cache_misses.values()))"
     )
     done = subprocess.run(
         [sys.executable, "-B", "-c", code],
-        cwd=house.parent, check=True, capture_output=True, text=True,
+        cwd=package.parent, check=True, capture_output=True, text=True,
     )  # fmt: skip
     value, misses = done.stdout.split()
     return int(value), int(misses)
 
 
-def test_machine_code_is_reused_until_something_imported_is_edited(house, run_top):
+def test_machine_code_is_reused_until_something_imported_is_edited(package, run_top):
     def edit(module, old, new):
-        path = house / f"{module}.py"
+        path = package / f"{module}.py"
         path.write_text(path.read_text().replace(old, new))
 
     assert run_top() == (6003, 1)
-    assert run_top_apart(house) == (6003, 0)
+    assert run_top_apart(package) == (6003, 0)
     edit("low", "x + 1", "x + 2")
     assert run_top() == (7003, 1)
     edit("middle", "10 * low", "20 * low")

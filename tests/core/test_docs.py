@@ -15,7 +15,7 @@ import ensemblage
 from ensemblage._core import with_shared
 from ensemblage._core._docs import DOCUMENTATION
 
-WORDS = r"""
+SHARED = r"""
 tol : float, default=1e-4
     Stop below this.
 init : {"near", "far"} or array-like, \
@@ -28,9 +28,9 @@ mean_, scale_ : ndarray
 """
 
 
-@with_shared(WORDS)
+@with_shared(SHARED)
 class Described:
-    r"""Say something.
+    r"""Do something.
 
     Parameters
     ----------
@@ -75,12 +75,12 @@ def test_braces_that_name_no_entry_stay():
 
 
 def test_one_line_names_several_entries_in_its_own_order():
-    def told():
+    def documented():
         pass
 
-    told.__doc__ = "  {init, tol}\n"
-    assert with_shared(WORDS)(told) is told
-    assert told.__doc__ == (
+    documented.__doc__ = "  {init, tol}\n"
+    assert with_shared(SHARED)(documented) is documented
+    assert documented.__doc__ == (
         '  init : {"near", "far"} or array-like, \\\n'
         '          default="far"\n'
         "      Where to start.\n"
@@ -95,7 +95,7 @@ def test_a_class_stays_itself():
     class Plain:
         """{tol}"""
 
-    assert with_shared(WORDS)(Plain) is Plain
+    assert with_shared(SHARED)(Plain) is Plain
     assert type(pickle.loads(pickle.dumps(Described()))) is Described  # noqa: S301
 
 
@@ -103,9 +103,9 @@ def test_without_docstrings_nothing_is_filled():
     code = (
         "from ensemblage._core import with_shared\n"
         "@with_shared('tol : float\\n    Stop.')\n"
-        "def told():\n"
+        "def documented():\n"
         "    '''{tol}'''\n"
-        "print(told.__doc__)\n"
+        "print(documented.__doc__)\n"
     )
     done = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, check=True)
     assert done.stdout.split() == [b"None"]
@@ -113,11 +113,11 @@ def test_without_docstrings_nothing_is_filled():
 
 def exported():
     for package in iter_modules(ensemblage.__path__):
-        door = import_module(f"ensemblage.{package.name}")
-        yield from (getattr(door, name) for name in getattr(door, "__all__", ()))
+        module = import_module(f"ensemblage.{package.name}")
+        yield from (getattr(module, name) for name in getattr(module, "__all__", ()))
 
 
-def test_no_exported_docstring_keeps_a_place_unfilled():
+def test_no_exported_docstring_has_a_placeholder():
     place = re.compile(r"(?m)^ *\{[\w, ]+\}$")
     assert [each for each in exported() if place.search(each.__doc__ or "")] == []
 
@@ -129,8 +129,8 @@ ESTIMATORS = [
     (package.name, value)
     for package in iter_modules(ensemblage.__path__)
     if package.ispkg
-    for door in [import_module(f"ensemblage.{package.name}")]
-    for value in (getattr(door, name) for name in getattr(door, "__all__", ()))
+    for module in [import_module(f"ensemblage.{package.name}")]
+    for value in (getattr(module, name) for name in getattr(module, "__all__", ()))
     if inspect.isclass(value) and issubclass(value, BaseEstimator) and not inspect.isabstract(value)
 ]
 

@@ -30,7 +30,7 @@ def without(monkeypatch):
     return module
 
 
-def test_without_callbacks_nobody_asks_to_stop():
+def test_without_callbacks_a_fit_does_not_stop():
     assert make_counter(_callbacks).fit().stopped_ == [False, False, False]
 
 

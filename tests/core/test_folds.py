@@ -41,11 +41,11 @@ def test_groups_stay_on_one_side():
 
 
 def test_one_group_is_refused():
-    with pytest.raises(ValueError, match="groups holds 1 group; folds that keep groups together"):
+    with pytest.raises(ValueError, match="groups has 1 group; at least two are required"):
         make_folds(Y, 3, 0, np.zeros(len(Y)))
 
 
-def test_a_small_class_is_passed_over_in_silence():
+def test_a_small_class_gives_no_warning():
     folds = make_folds(Y, 5, 0)
     assert sum(2 in Y[fold.test] for fold in folds) == 3
 
@@ -54,7 +54,7 @@ def test_scikit_learn_takes_folds_for_cv():
     assert len(cross_val_score(DummyClassifier(), Y[:, None], Y, cv=make_folds(Y, 3, 0))) == 3
 
 
-def test_dealt_folds_share_out_each_class():
+def test_dealt_folds_are_stratified():
     folds = deal_folds(Y, 5, np.random.default_rng(0))
     np.testing.assert_array_equal(np.sort(np.concatenate([fold.test for fold in folds])), range(24))
     assert sorted(len(fold.test) for fold in folds) == [4, 5, 5, 5, 5]

@@ -76,7 +76,7 @@ def test_a_second_fit_that_fails_leaves_the_first():
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
 @pytest.mark.filterwarnings("ignore")
-def test_no_estimator_is_half_new_after_an_interrupted_fit(estimator, monkeypatch):
+def test_an_interrupted_fit_restores_the_estimator(estimator, monkeypatch):
     fitted = estimator.fit(X, Y)
     before = dict(vars(fitted))
     kind = type(estimator)

@@ -5,10 +5,10 @@ import sys
 import pytest
 
 from ensemblage._core import free_memory
-from ensemblage.strata._gaussian import memory_at_hand
+from ensemblage.strata._gaussian import available_memory
 
 
-def test_what_the_system_can_free(tmp_path):
+def test_memory_of_the_system(tmp_path):
     (tmp_path / "meminfo").write_text("MemTotal: 900 kB\nMemAvailable:   300 kB\n")
     assert free_memory(tmp_path / "meminfo", tmp_path) == 300 * 1024
 
@@ -30,10 +30,10 @@ def test_elsewhere_there_is_some(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 def test_the_least_of_machine_and_limit():
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert 0 < memory_at_hand() <= machine
+    assert 0 < available_memory() <= machine
     script = (
-        "import resource; from ensemblage.strata._gaussian import memory_at_hand; "
-        "resource.setrlimit(resource.RLIMIT_AS, (3 * 10**9,) * 2); print(memory_at_hand())"
+        "import resource; from ensemblage.strata._gaussian import available_memory; "
+        "resource.setrlimit(resource.RLIMIT_AS, (3 * 10**9,) * 2); print(available_memory())"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert float(run.stdout) == min(3e9, machine)

@@ -41,7 +41,7 @@ def test_nested_random_states_are_all_set():
     )
 
 
-def test_spreading_seeds_is_drawing_from_each():
+def test_seeds_of_many_equal_seeds_of_each():
     assert draw_seeds_each([3, 8], [2, 4]) == [draw_seeds(3, 2), draw_seeds(8, 4)]
 
 

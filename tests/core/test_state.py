@@ -10,7 +10,7 @@ def owner(**attributes):
     return SimpleNamespace(**attributes)
 
 
-def test_what_holds_says_nothing():
+def test_valid_arrays_pass():
     expect(True, "never shown")
     expect_array(owner(a=np.array([[0.0, 1.0]])), "a", (None, 2), low=0, high=1)
     expect_array(owner(a=np.array([], dtype=np.int32)), "a", (0,), "integer", low=0)
@@ -18,7 +18,7 @@ def test_what_holds_says_nothing():
 
 
 @pytest.mark.parametrize(
-    ("array", "said"),
+    ("array", "message"),
     [
         (None, "a is no array of float values"),
         (np.array([1, 2]), "a is no array of float values"),
@@ -30,8 +30,8 @@ def test_what_holds_says_nothing():
         (np.array([0.0, 1.5]), "a holds 1.5, above 1"),
     ],
 )
-def test_what_no_fit_makes_is_named(array, said):
-    with pytest.raises(DamagedStateError, match=said):
+def test_invalid_arrays_are_named(array, message):
+    with pytest.raises(DamagedStateError, match=message):
         expect_array(owner(a=array), "a", (2,), low=0, high=1)
 
 
@@ -44,11 +44,11 @@ RULES = {
     "n": "count 1..9",
     "x": "float (rows, columns) 0..1",
     "y": "integer (rows) 0..<columns",
-    "names": "words (columns)",
+    "names": "strings (columns)",
     "labels": "labels (rows)",
     "scale": "number",
     "done": "flag",
-    "note": "optional word",
+    "note": "optional string",
 }
 
 
@@ -59,7 +59,7 @@ def whole():
     }  # fmt: skip
 
 
-def test_rules_that_are_met_say_nothing():
+def test_rules_that_are_met_pass():
     expect_fitted(owner(**whole()), RULES)
     expect_fitted(owner(**whole()), RULES, columns=3)
 

@@ -82,7 +82,7 @@ def test_a_table_that_fits_is_as_wide_as_it_is():
     ]
 
 
-def test_texts_fold_at_blanks_and_a_star_stays_beside_its_word():
+def test_texts_wrap_at_blanks_and_a_star_stays_beside_its_word():
     assert text_table(METHODS, 44).splitlines() == [
         "method           mean rank  note",
         "─" * 44,
@@ -93,7 +93,7 @@ def test_texts_fold_at_blanks_and_a_star_stays_beside_its_word():
     ]
 
 
-def test_what_cannot_be_folded_is_turned():
+def test_tables_that_cannot_be_wrapped_become_blocks():
     assert text_table(METHODS, 30).splitlines() == [
         "method     strata ensemble",
         "           (paper) *",
@@ -106,7 +106,7 @@ def test_what_cannot_be_folded_is_turned():
     ]
 
 
-def test_numbers_follow_in_groups_of_columns():
+def test_numeric_tables_are_split_into_groups_of_columns():
     columns = [Heading("name"), *(Heading(str(d), numeric=True) for d in range(4))]
     table = TableBlock(columns, [[Field(text) for text in ("long_name", *"5678")]], "")
     assert text_table(table, 15).splitlines() == [
@@ -121,7 +121,7 @@ def test_wide_letters_take_two_places():
     assert text_table(table).splitlines()[0] == "x     y"
 
 
-def test_a_sentence_folds_under_its_first_word():
+def test_a_sentence_has_a_hanging_indent():
     assert fold_sentence("- one two three", 9) == "- one two\n  three"
     assert fold_sentence("  one two three", 9) == "  one two\n  three"
     assert fold_sentence("one two", None) == "one two"
@@ -151,7 +151,7 @@ def test_a_mark_never_starts_a_line(width):
     assert "*" not in starts
 
 
-def test_text_is_escaped_and_numbers_stand_to_the_right():
+def test_text_is_escaped_and_numbers_are_right_aligned():
     table = TableBlock(
         [Heading("a<b"), Heading("n", numeric=True)],
         [[Field("<x>"), Field("1", quiet="± 2")]],

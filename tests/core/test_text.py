@@ -41,7 +41,7 @@ def test_names_are_listed_with_an_and_before_the_last():
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "expected"),
     [
         ("ScaledLogisticRegression", "scaled logistic regression"),
         ("SVC", "SVC"),
@@ -49,8 +49,8 @@ def test_names_are_listed_with_an_and_before_the_last():
         ("Gate", "gate"),
     ],
 )
-def test_classes_have_names_in_words(name, words):
-    assert plain_name(name) == words
+def test_class_names_are_split_into_words(name, expected):
+    assert plain_name(name) == expected
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_numbers_have_four_digits_and_no_exponent(value, text):
     assert write_number(value) == text
 
 
-def test_words_cost_no_import():
+def test_text_helpers_import_nothing_slow():
     code = "import sys, ensemblage._core._text; assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -98,7 +98,7 @@ def test_a_package_of_no_extra_is_installed_alone_or_done_without():
     assert str(caught.value) == "to_networkx needs no_such: pip install no_such. Or use to_dot."
 
 
-def test_signs_that_a_screen_obeys_are_written_as_codes():
+def test_control_characters_are_escaped():
     assert visible("a\x1b[31m\u202eb\n\tc") == "a\\u001b[31m\\u202eb\n\tc"
 
 
@@ -135,15 +135,15 @@ ASKED = {
 
 @pytest.mark.parametrize("name", ASKED)
 def test_a_warning_names_the_line_of_the_user(name):
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         ASKED[name]()
-    assert said
-    assert {each.filename for each in said} == {__file__}
+    assert warned
+    assert {each.filename for each in warned} == {__file__}
 
 
-def test_category_and_words():
-    with pytest.warns(ConvergenceWarning, match="of so many words"):
-        warn_user("of so many words", ConvergenceWarning)
+def test_category_and_message():
+    with pytest.warns(ConvergenceWarning, match="some message"):
+        warn_user("some message", ConvergenceWarning)
     with pytest.warns(UserWarning, match="as usual"):
         warn_user("as usual")

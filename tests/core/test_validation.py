@@ -30,14 +30,14 @@ from ensemblage.strata import (
 from ensemblage.subspace import JointSubspaceClassifier
 
 
-def test_numbers_are_doubles():
+def test_numeric_targets_are_doubles():
     assert as_numbers([1, 2]).dtype == np.float64
     np.testing.assert_array_equal(as_numbers(np.array(["1.5", "2"])), [1.5, 2.0])
 
 
 @pytest.mark.parametrize("y", [np.array(["a", "b"]), np.array(["a", 1], dtype=object)])
-def test_words_are_refused_by_name(y):
-    with pytest.raises(ValueError, match="y holds 'a', which is no number"):
+def test_text_targets_are_rejected(y):
+    with pytest.raises(ValueError, match="y holds 'a', which is not numeric"):
         as_numbers(y)
 
 
@@ -56,7 +56,7 @@ def test_an_array_of_durations_is_refused():
         validate_numbers(BaseEstimator(), np.zeros((2, 2), dtype="timedelta64[s]"))
 
 
-def test_what_overflows_is_told_by_its_value():
+def test_values_that_overflow_are_named():
     refuse_overflow(np.array([[1e150, np.nan]]))
     with pytest.raises(ValueError, match=r"as large as 1e\+200, whose squares overflow float64"):
         refuse_overflow(np.array([[0.0, -1e200]]))
@@ -65,8 +65,8 @@ def test_what_overflows_is_told_by_its_value():
     assert validate_numbers(BaseEstimator(), np.eye(2), squares=True).shape == (2, 2)
 
 
-def test_words_as_numbers_to_predict_are_named():
-    with pytest.raises(ValueError, match="y holds 'low', which is no number"):
+def test_text_as_numeric_target_is_named():
+    with pytest.raises(ValueError, match="y holds 'low', which is not numeric"):
         validate_numbers(BaseEstimator(), np.eye(2), ["low", "high"], y_numeric=True)
 
 
@@ -130,7 +130,7 @@ def test_networks_do_not_depend_on_the_scale_of_weights(weight):
     assert all(np.array_equal(one, other) for one, other in zip(cuts, again, strict=True))
 
 
-def test_crowds_do_not_depend_on_the_scale_of_weights():
+def test_inner_ensembles_do_not_depend_on_the_scale_of_weights():
     plain = InnerBayesNetClassifier(n_views=5, random_state=0).fit(X, Y)
     scaled = InnerBayesNetClassifier(n_views=5, random_state=0).fit(X, Y, np.full(150, 1 / 150))
     assert np.array_equal(scaled.predict_proba(X), plain.predict_proba(X))
@@ -174,7 +174,7 @@ def test_no_model_depends_on_the_scale_of_weights(model, weight):
 @pytest.mark.parametrize("model", [HISS(2), MixtureStrata(2)], ids=["HISS", "MixtureStrata"])
 @pytest.mark.parametrize("scale", [1e-300, 1e-162, 1e-158, 1e-155])
 def test_columns_whose_squares_vanish_are_refused(model, scale):
-    with pytest.raises(ValueError, match="vary by as little as"):
+    with pytest.raises(ValueError, match="have a range as small as"):
         model.fit(X * scale)
-    with pytest.raises(ValueError, match="is no number of float32"):
+    with pytest.raises(ValueError, match="underflows float32"):
         model.fit((X * 1e-20).astype(np.float32))

@@ -29,7 +29,7 @@ def test_names_are_broken_between_words(name, width, lines):
     assert wrapped(name, width) == (lines, True)
 
 
-def test_what_does_not_fit_is_cut_and_said_to_be():
+def test_names_that_do_not_fit_are_truncated():
     lines, whole = wrapped("a" * 40, 6)
     assert lines[0].endswith("…")
     assert text_width(lines[0]) <= 6
@@ -48,7 +48,7 @@ def test_a_whole_name_loses_no_letter_and_no_line_is_too_wide(name, width):
         assert "".join("".join(lines).split()) == "".join(name.split())
 
 
-def test_numbers_stay_whole_and_endless_words_have_pieces():
+def test_numbers_are_not_broken_and_long_words_are():
     assert pieces_of("0.3526") == ["0.3526"]
     assert pieces_of("a file.csv") == ["a ", "file.", "csv"]
     assert pieces_of("x" * 25) == ["x" * 12, "x" * 12, "x"]

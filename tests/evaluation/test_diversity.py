@@ -95,7 +95,7 @@ def test_members_of_other_problems_are_refused():
     ensemble = RandomForestClassifier(3, random_state=0).fit(X, names)
     ensemble.estimators_ = [GaussianNB().fit(X, names == "setosa")]
     ensemble.estimators_[0].classes_ = np.array([7, 8])
-    with pytest.raises(ValueError, match="solve other problems"):
+    with pytest.raises(ValueError, match="members all predict its classes"):
         member_labels(ensemble, X)
 
 

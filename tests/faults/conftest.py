@@ -1,4 +1,4 @@
-"""Runs of the real command in a process group of their own, to be killed, interrupted, starved."""
+"""Runs of the command in a process group of their own, to be killed or interrupted."""
 
 import os
 import signal
@@ -78,14 +78,14 @@ class Running:
         return {key: rest for key, *rest in rows}
 
     def wait_for(self, commits, process, seconds=120):
-        """Wait for so many further commits, or for the process to end."""
+        """Wait for ``commits`` more commits, or for the process to end."""
         aim, end = self.commits() + commits, time.monotonic() + seconds
         while self.commits() < aim and process.poll() is None:
             assert time.monotonic() < end
             time.sleep(0.002)
 
     def commits(self):
-        """SQLite's own counter in the file's header, read without a lock on the run's way."""
+        """Read SQLite's change counter from the file's header, without a lock."""
         try:
             with self.results.open("rb") as file:
                 return int.from_bytes(file.read(28)[24:], "big")
@@ -94,7 +94,7 @@ class Running:
 
 
 def without_progress(errors):
-    """Standard error but for what a slow machine hears of progress every ten seconds."""
+    """Standard error without progress lines, printed every ten seconds."""
     lines = errors.strip().splitlines()
     return "\n".join(line for line in lines if not line.startswith("Running study: "))
 
@@ -113,7 +113,7 @@ def write_study(folder, repeats, jobs):
 
 @pytest.fixture
 def watched():
-    """Ends what a failed test left running."""
+    """Kill processes that a failed test left running."""
     known = []
     yield known
     for process in [each for running in known for each in running.started]:
@@ -124,7 +124,7 @@ def watched():
 
 @pytest.fixture
 def study(tmp_path, watched):
-    """Makes a study of so many repeats."""
+    """Make a study of ``repeats`` repeats."""
 
     def make(name, repeats, jobs=2):
         running = write_study(tmp_path / name, repeats, jobs)
@@ -144,7 +144,7 @@ def stored(tmp_path_factory):
 
 @pytest.fixture
 def done_study(study, stored):
-    """A study of one repeat that has its results."""
+    """A finished study of one repeat."""
     one = study("one", 1, jobs=1)
     one.results.write_bytes(stored)
     return one
@@ -152,7 +152,7 @@ def done_study(study, stored):
 
 @pytest.fixture
 def comparison(tmp_path, watched):
-    """Makes a comparison of two methods on five folds by so many repeats."""
+    """Make a comparison of two methods on five folds and ``repeats`` repeats."""
 
     def make(name, repeats, jobs=2):
         methods = ["-m", "majority", "-m", "logistic"]

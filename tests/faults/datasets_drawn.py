@@ -1,4 +1,4 @@
-"""One strategy that draws datasets of any shape and size of numbers, shared by all estimators."""
+"""Hypothesis strategy for datasets of any shape and magnitude, shared by all estimators."""
 
 import os
 from typing import Any, NamedTuple
@@ -6,22 +6,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
+# Number of datasets per estimator; 0 for the default of each test.
 EXAMPLES = int(os.environ.get("ENSEMBLAGE_EXAMPLES", "0"))
-"""How many datasets to draw per estimator, in the place of the tests' own numbers."""
 
 
 class Drawn(NamedTuple):
-    """Rows, classes, numbers to predict, and weights or None."""
+    """Rows, classes, numeric target, and weights or None."""
 
     X: Any
     classes: Any
-    numbers: Any
+    numeric: Any
     weights: Any
 
 
 @st.composite
 def drawn_datasets(draw):
-    """Draw few rows and columns: ties, constants, copies, classes of one row, any magnitude."""
+    """Draw small datasets with ties, constant and duplicate columns, and any magnitude."""
     n_rows, n_columns = draw(st.integers(2, 24)), draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     X = rng.normal(size=(n_rows, n_columns))
@@ -41,12 +41,14 @@ def drawn_datasets(draw):
     names = draw(
         st.sampled_from([np.arange(4), np.array(["a", "b", "c", "d"]), np.arange(4) - 9.0])
     )
-    numbers = rng.normal(size=n_rows) * 10.0 ** draw(st.integers(-160, 160))
-    return Drawn(X, names[labels], numbers, _weights(draw, rng, n_rows))
+    numeric = rng.normal(size=n_rows) * 10.0 ** draw(st.integers(-160, 160))
+    return Drawn(X, names[labels], numeric, _weights(draw, rng, n_rows))
 
 
 def _changed(draw, X, j):
-    how = draw(st.sampled_from(["as it is"] * 3 + ["constant", "copy", "scaled", "far", "outlier"]))
+    how = draw(
+        st.sampled_from(["unchanged"] * 3 + ["constant", "copy", "scaled", "far", "outlier"])
+    )
     column = X[:, j].copy()
     if how == "constant":
         column[:] = draw(st.sampled_from([0.0, 1.0, -1e300, 1e-300, 5e-324]))

@@ -1,7 +1,7 @@
-"""Tables, studies and networks that are none, and a process of its own to read them in.
+"""Invalid tables, studies and networks, and a separate process to read them in.
 
-Run as ``python -m faults.forged_tables <folder>``: one line of JSON for each file. A file whose
-name begins with ``fine`` may be read; every other must be refused.
+Run as ``python -m faults.forged_tables <folder>``: one line of JSON for each file. Only files whose
+name begins with ``fine`` are valid.
 """
 
 import gzip
@@ -36,14 +36,14 @@ def _tables():
     yield "binary.csv", bytes(range(256)) * 40
     yield "one class.csv", ROWS.replace("yes", "no")
     yield "one line.csv", "a," * 1_000_000
-    yield "one word.csv", "a" * 5_000_000
+    yield "one value.csv", "a" * 5_000_000
     yield "newlines.csv", "\n" * 1_000_000
-    yield "blanks.csv", " " * 2_000_000 + "\n1 2\n"
+    yield "spaces.csv", " " * 2_000_000 + "\n1 2\n"
     yield "quotes.csv", '"' * 1_000_001
     yield "fine commas.csv", ROWS.replace("\n", "," * 50 + "\n")
     yield "fine nul.csv", ROWS.replace("39", "3\x009")
     yield "fine names.csv", ROWS.replace("a,b", "=cmd|' /C calc'!A0,\u202eb")
-    yield "fine long word.csv", ROWS.replace("39,", "9" * 100_000 + ",")
+    yield "fine long value.csv", ROWS.replace("39,", "9" * 100_000 + ",")
     yield "fine infinite.csv", ROWS.replace("39,", "1e999,")
     yield "fine many columns.csv", _wide(20_000)
     yield "bomb.csv.gz", gzip.compress(bytes(100_000_000))
@@ -56,7 +56,7 @@ def _tables():
     yield "open quote.arff", ARFF.replace("attribute a", "attribute 'a")
     yield "relational.arff", ARFF.replace("numeric", "relational")
     yield "no kind.arff", ARFF.replace(" numeric", "")
-    yield "many blanks.arff", ARFF.replace(" a numeric", " a" + " " * 200_000 + "numerix")
+    yield "many spaces.arff", ARFF.replace(" a numeric", " a" + " " * 200_000 + "numerix")
     yield "many attributes.arff", "@relation r\n" + "@attribute a numeric\n" * 50_000
     yield "sparse.arff", ARFF + "{99999999999 x}\n"
     yield "sparse negative.arff", ARFF + "{-5 x}\n"
@@ -86,7 +86,7 @@ def _studies():
     yield "negative folds.toml", STUDY.replace("folds = 5", "folds = -5")
     yield "many folds.toml", STUDY.replace("folds = 5", "folds = 100000000000")
     yield "many repeats.toml", STUDY.replace("folds = 5", "folds = 5\nrepeats = 1000000000000")
-    yield "words.toml", STUDY.replace("folds = 5", 'folds = "five"')
+    yield "text.toml", STUDY.replace("folds = 5", 'folds = "five"')
     yield "infinite.toml", STUDY.replace("folds = 5", "folds = inf")
     yield "unknown key.toml", STUDY + "surprise = 1\n"
     yield "unknown method.toml", STUDY.replace("majority", "nobody")
@@ -119,13 +119,13 @@ def _networks():
     yield "wrong count.bif", BIF.replace("[ 2 ]", "[ 1000000000000 ]")
     yield "many parents.bif", _parents(28)
     yield "cycle.bif", _cycle()
-    yield "long word.bif", BIF.replace("variable a", "variable " + "a" * 3_000_000)
+    yield "long name.bif", BIF.replace("variable a", "variable " + "a" * 3_000_000)
     yield "semicolons.bif", BIF + ";" * 1_000_000
     yield "braces.bif", BIF + "{" * 1_000_000
     yield "empty.xmlbif", ""
     yield "text.xmlbif", "hello"
     yield "cut.xmlbif", XML[:-20]
-    yield "bomb.xmlbif", _laughs()
+    yield "bomb.xmlbif", _entity_bomb()
     yield (
         "foreign entity.xmlbif",
         (
@@ -163,13 +163,13 @@ def _cycle():
     return "network n {\n}\n" + kinds + tables
 
 
-def _laughs():
+def _entity_bomb():
     entities = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10 if k else "ha"}">' for k in range(10))
     return f'<?xml version="1.0"?><!DOCTYPE b [{entities}]>' + XML.replace("<NAME>a", "<NAME>&e9;")
 
 
 def write_files(folder):
-    """Write all of them; give how many there are."""
+    """Write all files; return their number."""
     files = [*_tables(), *_studies(), *_networks()]
     for name, content in files:
         data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
@@ -193,20 +193,20 @@ def read(path):
 
 
 def main(folder):
-    """Read each file and tell how it went."""
+    """Read each file and print the outcome."""
     warnings.simplefilter("ignore")
-    import ensemblage.studies  # noqa: F401  not to be counted with the first file
+    import ensemblage.studies  # noqa: F401  so that its import is not measured
 
     for path in sorted(Path(folder).iterdir()):
-        # of this process alone: others may be at work
+        # of this process only
         before, start = _memory(), time.process_time()
-        told = {"file": path.name, "said": ""}
+        outcome = {"file": path.name, "error": ""}
         try:
             read(path)
         except ValueError as error:
-            told["said"] = str(error) or "nothing"
-        told |= {"seconds": time.process_time() - start, "bytes": _memory() - before}
-        print(json.dumps(told), flush=True)  # noqa: T201
+            outcome["error"] = str(error) or "empty"
+        outcome |= {"seconds": time.process_time() - start, "bytes": _memory() - before}
+        print(json.dumps(outcome), flush=True)  # noqa: T201
 
 
 def _memory():

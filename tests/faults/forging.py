@@ -1,7 +1,7 @@
-"""Model files that nobody's fit wrote, and a process of its own to load them in.
+"""Forged model files, and a separate process to load them in.
 
-Run as ``python -m faults.forging <task> <folder>``: one line of JSON for each file, with what
-``load`` said, how long it took, and by how many bytes the process grew.
+Run as ``python -m faults.forging <task> <folder>``: one line of JSON for each file, with the error
+of ``load``, its duration, and the growth of the process in bytes.
 """
 
 import io
@@ -33,17 +33,17 @@ KINDS = {
     "spline": lambda: JointSubspaceClassifier(2, basis="spline", random_state=0).fit(X, Y),
     "machine": lambda: SVC(probability=False).fit(X, Y),
 }
-LATER = ("predict", "predict_proba", "decision_function", "transform", "log_affinity", "score")
+METHODS = ("predict", "predict_proba", "decision_function", "transform", "log_affinity", "score")
 
 
 def mutations(value):
-    """Give forged values in the place of a true one, by name."""
+    """Yield forged replacements of a value, by name."""
     if isinstance(value, np.ndarray) and value.ndim and value.size:
         yield from _arrays(value)
     elif isinstance(value, bool) or value is None:
         return
     elif isinstance(value, int | float):
-        yield from [("nan", float("nan")), ("word", "x")]
+        yield from [("nan", float("nan")), ("text", "x")]
         yield from [("negative", -(2**40))] if isinstance(value, int) else []
     elif isinstance(value, list):
         yield from [("short", value[:-1]), ("junk", [{}] * len(value))] if value else []
@@ -56,11 +56,11 @@ def _arrays(array):
     yield "none", None
     yield "list", array.tolist()
     if array.dtype.kind == "f":
-        spoilt = array.copy()
-        spoilt.flat[0] = np.nan
-        yield "nan", spoilt
+        with_nan = array.copy()
+        with_nan.flat[0] = np.nan
+        yield "nan", with_nan
         yield "complex", array + 1j
-        yield "words", array.astype(str)
+        yield "text", array.astype(str)
     if array.dtype.kind in "iu":
         low, high = array.astype(np.int64), array.astype(np.int64)
         low.flat[0], high.flat[-1] = -(2**28), 2**40
@@ -69,43 +69,43 @@ def _arrays(array):
         yield "floats", array.astype(float)
 
 
-def places(part, path="", seen=None):
-    """Give every fitted attribute below a model: owner, key, value, path."""
+def fitted_attributes(part, path="", seen=None):
+    """Yield every nested fitted attribute: owner, key, value, path."""
     seen = set() if seen is None else seen
     if id(part) in seen:
         return
     seen.add(id(part))
     if isinstance(part, list | tuple):
         for number, each in enumerate(part):
-            yield from places(each, f"{path}[{number}]", seen)
+            yield from fitted_attributes(each, f"{path}[{number}]", seen)
     elif type(part).__module__.startswith(("ensemblage.", "sklearn.")):
         own = vars(part) if hasattr(part, "__dict__") else {}
         params = set(part.get_params(deep=False)) if hasattr(part, "get_params") else set()
         for key, value in list(own.items()):
             if key not in params:
                 yield part, key, value, f"{path}.{key}"
-                yield from places(value, f"{path}.{key}", seen)
+                yield from fitted_attributes(value, f"{path}.{key}", seen)
 
 
 def try_file(path, model=None):
-    """Load a file as a user would, go on with what comes out, and tell what happened."""
-    grown, start = _memory(), time.process_time()  # of this process alone
-    told = {"file": path.stem, "said": "", "equal": False}
+    """Load a file, call all methods of the model, and return the outcome."""
+    grown, start = _memory(), time.process_time()  # of this process only
+    outcome = {"file": path.stem, "error": "", "equal": False}
     try:
         saved = load(path)
     except ValueError as error:
-        told["said"] = str(error)
-    told["seconds"] = time.process_time() - start
-    told["bytes"] = _memory() - grown
-    if not told["said"]:
-        _go_on(saved.model)
-        told["equal"] = model is not None and _fingerprint(saved.model) == _fingerprint(model)
-    return told
+        outcome["error"] = str(error)
+    outcome["seconds"] = time.process_time() - start
+    outcome["bytes"] = _memory() - grown
+    if not outcome["error"]:
+        _call_methods(saved.model)
+        outcome["equal"] = model is not None and _fingerprint(saved.model) == _fingerprint(model)
+    return outcome
 
 
-def _go_on(model):
-    """Make every later call; it may refuse, but must not crash."""
-    for name in LATER:
+def _call_methods(model):
+    """Call every method; an exception is allowed, a crash is not."""
+    for name in METHODS:
         try:
             method = getattr(model, name, None)
             if method is not None:
@@ -115,9 +115,9 @@ def _go_on(model):
 
 
 def _fingerprint(model):
-    """Write down every attribute of a model."""
+    """Return every attribute of a model."""
     found = []
-    for _, _, value, path in places(model):
+    for _, _, value, path in fitted_attributes(model):
         if isinstance(value, np.ndarray):
             found.append((path, value.dtype.str, value.shape, value.tobytes()))
         elif isinstance(value, int | float | str):
@@ -130,14 +130,14 @@ def _memory():
 
 
 def forge_attributes(folder, names=None, every=1):
-    """Load each kind of model with each fitted attribute forged in each way."""
+    """Load each model with each fitted attribute forged in each way."""
     path = folder / "model.skops"
     number = 0
     for kind, make in KINDS.items():
         if names is not None and kind not in names:
             continue
         model = make()
-        for owner, key, value, place in places(model):
+        for owner, key, value, path_in_model in fitted_attributes(model):
             for how, forged in mutations(value):
                 number += 1
                 if number % every:
@@ -146,7 +146,7 @@ def forge_attributes(folder, names=None, every=1):
                 written = _written(model, path)
                 object.__setattr__(owner, key, value)
                 if written:
-                    yield try_file(path) | {"file": f"{kind}{place}: {how}"}
+                    yield try_file(path) | {"file": f"{kind}{path_in_model}: {how}"}
 
 
 def _written(model, path):
@@ -157,8 +157,8 @@ def _written(model, path):
     return True
 
 
-def flip_bytes(folder, kind, times):
-    """Flip random bits of a model file; it is refused, or the model is the same."""
+def flip_bits(folder, kind, times):
+    """Flip random bits of a model file; it is refused, or the model is equal."""
     path = folder / "model.skops"
     model = KINDS[kind]()
     save(model, path, columns=["a", "b", "c"], kinds=["numeric"] * 3, X=X)
@@ -263,7 +263,7 @@ def _npy(kind, shape):
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
 
 
-class _Touches:
+class _TouchOnLoad:
     def __init__(self, path):
         self.path = path
 
@@ -273,21 +273,21 @@ class _Touches:
 
 def _pickle(folder):
     buffer = io.BytesIO()
-    np.save(buffer, np.array([_Touches(folder / "proof")], dtype=object), allow_pickle=True)
+    np.save(buffer, np.array([_TouchOnLoad(folder / "proof")], dtype=object), allow_pickle=True)
     return buffer.getvalue()
 
 
 def main(task, folder, *options):
-    """Do one of the tasks and tell line by line."""
+    """Run a task and print one line per outcome."""
     warnings.simplefilter("ignore")
     folder = Path(folder)
     tasks = {
         "files": lambda: map(try_file, sorted(folder.glob("*.skops"))),
         "attributes": lambda: forge_attributes(folder, options[1:] or None, int(options[0])),
-        "flips": lambda: flip_bytes(folder, options[0], int(options[1])),
+        "flip_bits": lambda: flip_bits(folder, options[0], int(options[1])),
     }
-    for told in tasks[task]():
-        print(json.dumps(told), flush=True)  # noqa: T201
+    for outcome in tasks[task]():
+        print(json.dumps(outcome), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Processes that are killed while they write, and fits that get too little memory.
+"""Processes that are killed while writing, and fits with too little memory.
 
-Run as ``python -m faults.short_lives <task> <folder>``: one line of JSON for each try.
+Run as ``python -m faults.short_lives <task> <folder>``: one line of JSON for each attempt.
 """
 
 import json
@@ -19,8 +19,10 @@ from ensemblage.report import Page, render
 from made_estimators import MADE, fit_on, made_rows, outputs_of
 
 X, Y, _ = made_rows()
-ROOM, N_ROWS = 40_000_000, 300_000
-STARVED = [
+# Bytes left to the process.
+FREE_BYTES = 40_000_000
+N_ROWS = 300_000
+ESTIMATORS = [
     "HISS", "MixtureStrata", "BootstrapStrata", "InnerBayesNetClassifier",
     "JointSubspaceClassifier", "PartialPoolingClassifier", "ScaledLogisticRegression",
     "StrataEnsembleClassifier", "EvidenceAccumulation", "TableEncoder", "PartialPoolingRegressor",
@@ -28,12 +30,12 @@ STARVED = [
 
 
 def die(*_, **__):
-    """End at once, as if by the machine."""
+    """Kill this process."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class DiesHalfWay:
-    """A file of which the first half is written."""
+class DiesInWrite:
+    """A file that kills the process after half of a write."""
 
     def __init__(self, file):
         self.file = file
@@ -50,20 +52,20 @@ class DiesHalfWay:
         die()
 
 
-def _half_way():
+def _half_written():
     opened = os.fdopen
-    os.fdopen = lambda *args: DiesHalfWay(opened(*args))
+    os.fdopen = lambda *args: DiesInWrite(opened(*args))
 
 
 def _before_flush():
     os.fsync = die
 
 
-def _before_name():
+def _before_replace():
     Path.replace = die
 
 
-def _after_name():
+def _after_replace():
     replaced = Path.replace
 
     def replace_and_die(*args):
@@ -73,9 +75,9 @@ def _after_name():
     Path.replace = replace_and_die
 
 
-MOMENTS = {
-    "half way": _half_way, "before it is flushed": _before_flush,
-    "before it has its name": _before_name, "when it has its name": _after_name,
+STEPS = {
+    "half written": _half_written, "before flush": _before_flush,
+    "before replace": _before_replace, "after replace": _after_replace,
 }  # fmt: skip
 
 
@@ -96,8 +98,8 @@ WRITERS = {"model.skops": (_save, _loaded), "report.html": (_report, Path.read_b
 
 
 def kill_writers(folder):
-    """Kill a process at each moment of writing over an old file, and tell what is there then."""
-    for (name, (write, read)), (moment, arrange) in product(WRITERS.items(), MOMENTS.items()):
+    """Kill a process at each step of overwriting a file, and yield the state of the file."""
+    for (name, (write, read)), (step, arrange) in product(WRITERS.items(), STEPS.items()):
         path = folder / name
         write(path, 1)
         new = read(path)
@@ -105,16 +107,16 @@ def kill_writers(folder):
         old, whole = read(path), path.read_bytes()
         ended = _in_a_fork(arrange, write, path)
         yield {
-            "file": name, "moment": moment, "killed": ended == -signal.SIGKILL,
+            "file": name, "step": step, "killed": ended == -signal.SIGKILL,
             "old": path.read_bytes() == whole, "new": read(path) == new != old,
-            "seen": [each.name for each in folder.iterdir() if each.suffix == path.suffix],
+            "files": [each.name for each in folder.iterdir() if each.suffix == path.suffix],
         }  # fmt: skip
         for each in folder.iterdir():
             each.unlink()
 
 
 def _in_a_fork(arrange, write, path):
-    """Write in a process that ends at a moment; give how it ended."""
+    """Write in a child process; return its exit code."""
     child = os.fork()
     if child == 0:
         try:
@@ -126,36 +128,38 @@ def _in_a_fork(arrange, write, path):
 
 
 def _many_strata(model):
-    """Ask for strata whose memberships take much memory, where there are any."""
+    """Set many strata, whose memberships take much memory."""
     return model.set_params(n_strata=20) if "n_strata" in model.get_params(deep=False) else model
 
 
-def starve(folder, *names):
-    """Fit each estimator again, to many rows, with little memory left; the old model must stay."""
+def low_memory(folder, *names):
+    """Refit each estimator to many rows with little memory; the old model must be unchanged."""
     rows, classes = np.random.default_rng(0).normal(size=(N_ROWS, 20)), np.arange(N_ROWS) % 2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = {name: _many_strata(MADE[name].make()).fit(X, Y) for name in names}
-        said = {name: outputs_of(model, X) for name, model in fitted.items()}
+        outputs = {name: outputs_of(model, X) for name, model in fitted.items()}
     path = folder / "model.skops"
     save(fitted["HISS"], path)
     whole = path.read_bytes()
-    limit = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + ROOM
+    limit = (
+        int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + FREE_BYTES
+    )
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     for name, model in fitted.items():
-        told = {"name": name, "ended": "with a fit"}
+        outcome = {"name": name, "ended": "with a fit"}
         try:
             model.fit(rows, classes)
         except (MemoryError, ValueError) as error:
-            told["ended"] = f"{type(error).__name__}: {error}"
-            told["same"] = _same(outputs_of(model, X), said[name])
-        yield told
+            outcome["ended"] = f"{type(error).__name__}: {error}"
+            outcome["same"] = _same(outputs_of(model, X), outputs[name])
+        yield outcome
     try:
         save(fitted["HISS"].set_params(init=rows), path)
         ended = "saved"
     except (MemoryError, ValueError) as error:
         ended = f"{type(error).__name__}: {error}"
-    intact = path.read_bytes() == whole and _same(outputs_of(load(path).model, X), said["HISS"])
+    intact = path.read_bytes() == whole and _same(outputs_of(load(path).model, X), outputs["HISS"])
     yield {"name": "save", "ended": ended, "same": intact}
 
 
@@ -164,10 +168,10 @@ def _same(one, other):
 
 
 def main(task, folder, *names):
-    """Do one of the tasks and tell line by line."""
+    """Run a task and print one line per outcome."""
     warnings.simplefilter("ignore")
-    for told in {"kill": kill_writers, "starve": starve}[task](Path(folder), *names):
-        print(json.dumps(told), flush=True)  # noqa: T201
+    for outcome in {"kill": kill_writers, "low_memory": low_memory}[task](Path(folder), *names):
+        print(json.dumps(outcome), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

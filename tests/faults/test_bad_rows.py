@@ -1,4 +1,4 @@
-"""Rows and targets that are none: a ValueError or TypeError that names the cause, or support."""
+"""Invalid rows and targets: a ValueError or TypeError that names the cause, or support."""
 
 import warnings
 
@@ -12,22 +12,22 @@ from made_estimators import (
     CLUSTERS,
     COLUMNS,
     MADE,
-    NUMBERS,
+    REGRESSION,
     STRATA,
     attempt,
     fit_on,
     made_rows,
 )
 
-X, Y, NUMBER = made_rows()
+X, Y, NUMERIC = made_rows()
 EVERY = pytest.mark.parametrize("made", MADE.values(), ids=MADE)
-# estimators that take tables: words, dates and gaps are columns like others
-TABLES = {
+# estimators that accept raw tables, with categories, dates and missing values
+RAW_TABLES = {
     "BayesNetClassifier", "EnsemblageClassifier", "EnsemblageRegressor", "InnerBayesNetClassifier",
     "InnerTreeClassifier", "InnerTreeRegressor", "JointSubspaceClassifier",
     "JointSubspaceRegressor", "StrataEnsembleClassifier", "StrataEnsembleRegressor", "TableEncoder",
 }  # fmt: skip
-# they hand rows to another estimator, which says what it takes
+# they pass rows to another estimator, which validates them
 WRAPPERS = {"MemberStackingClassifier", "RecalibratedClassifier"}
 
 
@@ -38,7 +38,7 @@ def with_cell(value):
 
 
 DATES = np.full(X.shape, np.datetime64("2020-01-01")) + np.arange(len(X))[:, None]
-BAD = {
+INVALID = {
     "infinity": with_cell(np.inf),
     "minus infinity": with_cell(-np.inf),
     "no rows": X[:0],
@@ -48,16 +48,16 @@ BAD = {
     "complex": X + 1j,
     "nothing": None,
     "a number": 3.0,
-    "a word": "hello",
+    "a string": "hello",
     "a dictionary": {"a": 1},
 }
 
 
 @EVERY
-@pytest.mark.parametrize("bad", BAD)
-def test_rows_that_are_none_are_refused(made, bad):
+@pytest.mark.parametrize("case", INVALID)
+def test_invalid_rows_are_refused(made, case):
     with pytest.raises((ValueError, TypeError)) as caught:
-        fit_on(made, BAD[bad])
+        fit_on(made, INVALID[case])
     assert len(str(caught.value)) > 20
 
 
@@ -66,26 +66,26 @@ def test_rows_that_are_none_are_refused(made, bad):
     "rows",
     [with_cell(np.nan), np.array([["a", "b", "c"]] * len(X)), DATES, DATES - DATES[0],
      pd.DataFrame({"when": DATES[:, 0], "size": X[:, 0]})],
-    ids=["gap", "words", "dates", "durations", "a frame with dates"],
+    ids=["missing", "text", "dates", "durations", "a dataframe with dates"],
 )  # fmt: skip
-def test_tables_are_taken_by_those_who_take_tables(made, rows):
-    if made.name in TABLES:
+def test_raw_tables_are_accepted_or_refused(made, rows):
+    if made.name in RAW_TABLES:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of columns that do not vary
+            warnings.simplefilter("ignore")  # constant columns
             fit_on(made, rows)
     elif made.name == "MDLPDiscretizer" and np.asarray(rows).dtype.kind == "f":
-        assert np.isnan(fit_on(made, rows).transform(rows)).sum() == 1  # a gap stays one
+        assert np.isnan(fit_on(made, rows).transform(rows)).sum() == 1  # missing values are kept
     else:
         with pytest.raises((ValueError, TypeError)):
             fit_on(made, rows)
 
 
 @pytest.mark.parametrize(
-    "name", sorted(set(MADE) - TABLES - WRAPPERS - {"JointSubspaceSelector"}), ids=str
+    "name", sorted(set(MADE) - RAW_TABLES - WRAPPERS - {"JointSubspaceSelector"}), ids=str
 )
 @pytest.mark.parametrize("rows", [DATES, pd.DataFrame({"when": DATES[:, 0], "size": X[:, 0]})],
-                         ids=["array", "frame"])  # fmt: skip
-def test_dates_are_not_taken_for_numbers(name, rows):
+                         ids=["array", "dataframe"])  # fmt: skip
+def test_dates_are_refused(name, rows):
     column = "'when'" if hasattr(rows, "columns") else "0"
     with pytest.raises(ValueError, match=f"Column {column} of X holds dates .* TableEncoder"):
         fit_on(MADE[name], rows)
@@ -93,7 +93,7 @@ def test_dates_are_not_taken_for_numbers(name, rows):
 
 @EVERY
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array, sparse.coo_array])
-def test_sparse_rows_are_refused_with_the_remedy(made, kind):
+def test_sparse_rows_are_refused(made, kind):
     if made.name in WRAPPERS:
         return
     with pytest.raises((TypeError, ValueError), match="dense"):
@@ -101,15 +101,15 @@ def test_sparse_rows_are_refused_with_the_remedy(made, kind):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, made in MADE.items() if made.kind in {CLASSES, NUMBERS}]
+    "name", [name for name, made in MADE.items() if made.kind in {CLASSES, REGRESSION}]
 )
 @pytest.mark.parametrize(
     "target",
-    [None, np.where(np.arange(40) == 3, np.nan, NUMBER), np.where(np.arange(40) == 3, np.inf, Y),
+    [None, np.where(np.arange(40) == 3, np.nan, NUMERIC), np.where(np.arange(40) == 3, np.inf, Y),
      np.column_stack([Y, Y]), Y[:-1], Y + 1j],
-    ids=["absent", "a gap", "infinity", "two columns", "too short", "complex"],
+    ids=["absent", "missing", "infinity", "two columns", "too short", "complex"],
 )  # fmt: skip
-def test_targets_that_are_none_are_refused(name, target):
+def test_invalid_targets_are_refused(name, target):
     with pytest.raises((ValueError, TypeError)):
         fit_on(MADE[name], X, target)
 
@@ -117,24 +117,24 @@ def test_targets_that_are_none_are_refused(name, target):
 @pytest.mark.parametrize(
     "name", [name for name, made in MADE.items() if made.kind == CLASSES]
 )  # fmt: skip
-def test_numbers_are_no_classes(name):
+def test_classifiers_refuse_numeric_targets(name):
     with pytest.raises(ValueError, match=r"continuous|Unknown label type"):
-        fit_on(MADE[name], X, NUMBER)
+        fit_on(MADE[name], X, NUMERIC)
 
 
-@pytest.mark.parametrize("name", [name for name, made in MADE.items() if made.kind == NUMBERS])
+@pytest.mark.parametrize("name", [name for name, made in MADE.items() if made.kind == REGRESSION])
 @pytest.mark.parametrize(
     "target", [np.array(["a", "b"] * 20), np.full(40, np.datetime64("2020-01-01"))],
-    ids=["words", "dates"],
+    ids=["text", "dates"],
 )  # fmt: skip
-def test_words_and_dates_are_no_numbers(name, target):
-    with pytest.raises(ValueError, match="which is no number; a regressor predicts numbers"):
+def test_regressors_refuse_text_and_dates(name, target):
+    with pytest.raises(ValueError, match="not numeric; a regressor needs a numeric target"):
         fit_on(MADE[name], X, target)
 
 
 @pytest.mark.parametrize(
     "name", [name for name, made in MADE.items() if made.kind in {CLUSTERS, STRATA, COLUMNS}]
 )
-def test_one_row_is_a_fit_or_a_sentence(name):
+def test_one_row_is_a_fit_or_an_error(name):
     _, error = attempt(lambda: fit_on(MADE[name], X[:1], Y[:1]))
     assert not error or "sample" in error or "class" in error

@@ -1,4 +1,4 @@
-"""Work has bounds: passes of polishing, rows of a small file, checks of very many names."""
+"""Bounded work: passes of polishing, memory of small files, many column names."""
 
 import json
 import os
@@ -22,7 +22,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 
 
 class Counted(MemoryBlocks):
-    """Writes down the passes over its rows, also those of the copy that a fit makes."""
+    """Records the passes over its rows, also those of the copy that a fit makes."""
 
     def __init__(self, rows):
         super().__init__(rows)
@@ -83,8 +83,8 @@ def test_more_strata_than_the_memory_holds_are_refused_at_once(kind):
         timeout=60,
     )  # fmt: skip
     assert run.stdout.startswith(
-        "n_strata=5000 strata of n_samples=100000 rows take at least 8 GB, more than the 4 GB at "
-        "hand. Ask for fewer strata"
+        "n_strata=5000 strata of n_samples=100000 rows need at least 8 GB, more than the 4 GB "
+        "available. Use fewer strata"
     )
 
 
@@ -105,7 +105,7 @@ def test_objective_of_float32_far_from_zero(kind, offset):
 
 
 def wide_file(folder, n_columns):
-    """Write two rows of very many columns; give the path and the names."""
+    """Write two rows of many columns; return the path and the names."""
     names = [f"c{j}" for j in range(n_columns)]
     row = ",".join(["1"] * n_columns)
     path = folder / f"{n_columns}.csv"
@@ -128,18 +128,18 @@ def declare_kinds(_, names):
     return len(per_column(dict.fromkeys(names, "numeric"), names, "kinds"))
 
 
-@pytest.mark.parametrize("act", [ignore_columns, drop_columns, declare_kinds])
-def test_a_hundred_thousand_columns(act, tmp_path):
-    """A check of each name against all of them takes minutes."""
+@pytest.mark.parametrize("use", [ignore_columns, drop_columns, declare_kinds])
+def test_many_columns_are_fast(use, tmp_path):
+    """A quadratic check of the names would take minutes."""
     path, names = wide_file(tmp_path, 100_000)
     start = time.process_time()
-    assert act(path, names)
+    assert use(path, names)
     assert time.process_time() - start < 20
 
 
 @posix
-def test_a_small_parquet_file_of_fifty_million_rows(tmp_path):
-    """It is refused by what it says of itself, before anything is read."""
+def test_small_parquet_file_with_many_rows_is_refused(tmp_path):
+    """It is refused by its metadata, before anything is read."""
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
@@ -164,6 +164,8 @@ def test_a_small_parquet_file_of_fifty_million_rows(tmp_path):
     run = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True
     )
-    said, grown = json.loads(run.stdout)
-    assert "has 50000000 rows and 1 columns, too many for the memory or for a file of its" in said
+    message, grown = json.loads(run.stdout)
+    assert (
+        "has 50000000 rows and 1 columns, too many for the memory or for a file of its" in message
+    )
     assert grown < 500e6

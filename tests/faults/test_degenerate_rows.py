@@ -1,4 +1,4 @@
-"""Too little to learn from: a constant fit, one warning, or one sentence; never a traceback."""
+"""Degenerate data: a constant fit, one warning, or an error of one sentence."""
 
 import re
 import warnings
@@ -11,7 +11,7 @@ from ensemblage.strata import HISS, MixtureStrata, StrataEnsembleClassifier
 from made_estimators import (
     CLASSES,
     MADE,
-    NUMBERS,
+    REGRESSION,
     are_finite,
     attempt,
     fit_on,
@@ -20,12 +20,12 @@ from made_estimators import (
     pairs,
 )
 
-X, Y, NUMBER = made_rows()
-SENTENCE = r"class|row|sample|differ|folds"
+X, Y, NUMERIC = made_rows()
+ERROR = r"class|row|sample|differ|folds"
 
 
-def target(made, classes, numbers=NUMBER):
-    return numbers if made.kind == NUMBERS else classes
+def target(made, classes, numeric=NUMERIC):
+    return numeric if made.kind == REGRESSION else classes
 
 
 CASES = {
@@ -38,7 +38,7 @@ CASES = {
     "a constant column": lambda made: (np.column_stack([X, np.ones(40)]), target(made, Y)),
     "equal columns": lambda made: (np.hstack([X, X, X]), target(made, Y)),
     "one column": lambda made: (X[:, :1], target(made, Y)),
-    "more columns than rows": lambda made: (np.tile(X[:6], 20), target(made, Y, NUMBER)[:6]),
+    "more columns than rows": lambda made: (np.tile(X[:6], 20), target(made, Y, NUMERIC)[:6]),
     "one row": lambda made: (X[:1], target(made, Y)[:1]),
     "two rows": lambda made: (X[:2], target(made, Y)[:2]),
     "three rows": lambda made: (X[:3], target(made, Y)[:3]),
@@ -46,13 +46,13 @@ CASES = {
 
 
 @pytest.mark.parametrize(("made", "case"), pairs(CASES))
-def test_a_fit_or_a_sentence(made, case):
+def test_degenerate_data_are_a_fit_or_an_error(made, case):
     rows, truth = CASES[case](made)
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model, error = attempt(lambda: fit_on(made, rows, truth))
-        assert re.search(SENTENCE, error) if error else are_finite(outputs_of(model, rows))
-    ours = {str(each.message) for each in said if each.category is not UserWarning}
+        assert re.search(ERROR, error) if error else are_finite(outputs_of(model, rows))
+    ours = {str(each.message) for each in caught if each.category is not UserWarning}
     assert not [text for text in ours if "divide" in text or "overflow" in text]
 
 
@@ -64,18 +64,18 @@ def test_more_groups_than_rows(kind):
     assert "9" in error if error else are_finite({"transform": model.transform(X)})
 
 
-def test_a_stratum_of_one_class_is_one_warning_and_a_constant_member():
+def test_stratum_of_one_class_has_one_warning_and_a_constant_member():
     rows = np.concatenate([X, X + 100])
     truth = np.concatenate([Y, np.ones(40, int)])
     model = StrataEnsembleClassifier(HISS(2, 0.5), fusion="mean", random_state=0)
-    with pytest.warns(UserWarning, match=r"1 of 2 strata hold one class only") as said:
+    with pytest.warns(UserWarning, match=r"1 of 2 strata hold one class only") as caught:
         model.fit(rows, truth)
-    assert len(said) == 1
+    assert len(caught) == 1
     assert are_finite(outputs_of(model, rows))
 
 
 @pytest.mark.parametrize("name", [name for name, made in MADE.items() if made.kind == CLASSES])
-def test_equal_rows_get_the_classes_shares(name):
+def test_equal_rows_get_the_class_frequencies(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = fit_on(MADE[name], np.ones((40, 3)), np.where(np.arange(40) % 4, 0, 1))

@@ -1,4 +1,4 @@
-"""Compiled code without a cache, with a damaged one, without a compiler, four times at once."""
+"""Compiled code without cache, with a damaged one, without compiler, in concurrent processes."""
 
 import os
 import subprocess
@@ -22,24 +22,24 @@ def start(**environment):
     )  # fmt: skip
 
 
-def said_by(process):
+def output_of(process):
     output, errors = process.communicate(timeout=240)
     assert process.returncode == 0, errors
     return output.strip()
 
 
 @pytest.mark.slow  # each of the four compiles
-def test_four_first_starts_at_once_share_a_cache(tmp_path):
+def test_concurrent_first_starts_share_a_cache(tmp_path):
     started = [start(NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(4)]
-    assert {said_by(process) for process in started} == {"[2]"}
+    assert {output_of(process) for process in started} == {"[2]"}
     cached = [path for path in tmp_path.rglob("*.nb?") if path.stat().st_size]
     assert cached
     for path in cached:
         path.write_bytes(b"damaged")
-    assert said_by(start(NUMBA_CACHE_DIR=str(tmp_path))) == "[2]"
+    assert output_of(start(NUMBA_CACHE_DIR=str(tmp_path))) == "[2]"
 
 
-@pytest.mark.slow  # damage and absence of one kernel's cache are tested each time beside it
+@pytest.mark.slow  # the fast tests cover the cache of one kernel
 @pytest.mark.parametrize(
     "environment",
     [{"NUMBA_DISABLE_JIT": "1"},
@@ -47,4 +47,4 @@ def test_four_first_starts_at_once_share_a_cache(tmp_path):
     ids=["no compiler", "no cache"],
 )  # fmt: skip
 def test_no_compiler_and_no_cache(environment):
-    assert said_by(start(**environment)) == "[2]"
+    assert output_of(start(**environment)) == "[2]"

@@ -1,4 +1,4 @@
-"""A full disk ends a run with one sentence; what was stored stays, and the run goes on."""
+"""A full disk: an error of one sentence; stored results are kept and the run resumes."""
 
 import os
 import resource
@@ -10,12 +10,12 @@ from faults.conftest import without_progress
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 
 
-def test_a_full_disk_keeps_what_was_stored(study):
+def test_full_disk_keeps_stored_results(study):
     one = study("one", 3, jobs=1)
-    room = 30_000
+    max_bytes = 30_000
 
     def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
 
     code, output, errors = one.run(preexec_fn=limit)
     assert code == 1
@@ -30,7 +30,7 @@ def test_a_full_disk_keeps_what_was_stored(study):
     stored = one.cells()
     assert 10 < len(stored) < one.total
 
-    # where there is room again, it goes on
+    # with free space it resumes
     code, _, errors = one.run()
     assert code == 0, errors
     assert f"{len(stored)} of {one.total} cells stored" in errors
@@ -39,7 +39,7 @@ def test_a_full_disk_keeps_what_was_stored(study):
 
 
 @pytest.mark.slow  # the engine is that of `ensemblage run`, which is tested each time
-def test_a_comparison_on_a_full_disk_keeps_what_was_stored(comparison):
+def test_comparison_on_a_full_disk_keeps_stored_results(comparison):
     one = comparison("one", 10, jobs=1)
 
     def limit():

@@ -1,4 +1,4 @@
-"""Names that are commands, markup or control signs: escaped, neutralised or refused."""
+"""Names that are formulas, markup or control characters: escaped, neutralised or refused."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ HOSTILE = [
 ]  # fmt: skip
 COLUMNS = [f"{name}{j}" for j, name in enumerate(HOSTILE[:4])]
 TARGET = "\u202eclass"
-SIGNS = ["\x1b[31m", "\x07", "\u202e"]
+CONTROL_CHARACTERS = ["\x1b[31m", "\x07", "\u202e"]
 
 
 @pytest.fixture
@@ -32,10 +32,10 @@ def table(tmp_path, monkeypatch):
 
 
 def test_terminal_page_and_export(table):
-    asked = ["compare", "rows.csv", "-m", "majority", "--folds", "2", "--target", TARGET]
-    done = CliRunner().invoke(app, [*asked, "--output", "table.csv", "--report", "page.html"])
+    arguments = ["compare", "rows.csv", "-m", "majority", "--folds", "2", "--target", TARGET]
+    done = CliRunner().invoke(app, [*arguments, "--output", "table.csv", "--report", "page.html"])
     assert done.exit_code == 0, done.output
-    assert not [sign for sign in SIGNS if sign in done.output]
+    assert not [sign for sign in CONTROL_CHARACTERS if sign in done.output]
     page = (table / "page.html").read_text(encoding="utf-8")
     assert "<script>alert(1)" not in page
     assert "\u202e" not in page
@@ -44,19 +44,21 @@ def test_terminal_page_and_export(table):
     assert not [each for each in fields if each[:1] in {"=", "+", "@"}]
 
 
-def test_predictions_are_no_formulas(table):
+def test_predictions_are_not_formulas(table):
     done = CliRunner().invoke(
         app, ["fit", "rows.csv", "-m", "majority", "--output", "m.skops", "--target", TARGET]
     )
     assert done.exit_code == 0, done.output
-    done = CliRunner().invoke(app, ["predict", "m.skops", "rows.csv", "--output", "said.csv"])
+    done = CliRunner().invoke(
+        app, ["predict", "m.skops", "rows.csv", "--output", "predictions.csv"]
+    )
     assert done.exit_code == 0, done.output
-    said = list(csv.reader(io.StringIO((table / "said.csv").read_text(encoding="utf-8"))))
-    assert not [each for row in said for each in row if each[:1] in {"=", "+", "@"}]
+    rows = list(csv.reader(io.StringIO((table / "predictions.csv").read_text(encoding="utf-8"))))
+    assert not [each for row in rows for each in row if each[:1] in {"=", "+", "@"}]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_networks_of_any_names_come_back(name):
+def test_networks_with_any_names_round_trip(name):
     X = pd.DataFrame({name: ["u", "v"] * 10, "other": ["p", "q", "q", "p"] * 5})
     network = BayesNetClassifier(calibration=None).fit(X, ["yes", "no"] * 10).graph()
     for there, back in [("to_bif", BayesNetwork.from_bif), ("to_xmlbif", BayesNetwork.from_xmlbif)]:
@@ -69,7 +71,7 @@ def test_networks_of_any_names_come_back(name):
 
 
 @pytest.mark.parametrize("name", ["no\x00thing.csv", "a" * 5000, "/dev/null/x.csv", "."])
-def test_file_names_that_are_none(name):
+def test_invalid_file_names(name):
     done = CliRunner().invoke(app, ["compare", name, "-m", "majority"])
     assert done.exit_code != 0
     assert done.exception is None or isinstance(done.exception, SystemExit)

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a run cleanly; the same command goes on."""
+"""Ctrl-C stops a run cleanly; the same command resumes."""
 
 import os
 import re
@@ -13,19 +13,19 @@ from faults.conftest import signal_group, without_progress
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
 
-def test_an_interrupt_stores_says_and_resumes(study):
+def test_interrupted_run_resumes(study):
     one = study("one", 4)
     process = one.start()
     one.wait_for(21, process)
     output, errors = signal_group(process, signal.SIGINT)
     assert process.returncode == 130
     assert output == ""
-    said = re.fullmatch(
+    stopped = re.fullmatch(
         r"Interrupted after (\d+) of 120 cells; run the same command again to resume\.",
         without_progress(errors),
     )
-    assert said, errors
-    assert int(said[1]) == len(one.cells()) >= 20
+    assert stopped, errors
+    assert int(stopped[1]) == len(one.cells()) >= 20
     assert sorted(path.name for path in one.folder.iterdir()) == [
         "ensemblage-results.sqlite", "study.toml",
     ]  # fmt: skip
@@ -33,29 +33,29 @@ def test_an_interrupt_stores_says_and_resumes(study):
 
     code, output, errors = one.run()
     assert code == 0
-    assert f"{said[1]} of 120 cells stored in ensemblage-results.sqlite." in errors
+    assert f"{stopped[1]} of 120 cells stored in ensemblage-results.sqlite." in errors
     assert "breast-cancer" in output
     assert len(one.cells()) == 120
 
 
 @pytest.mark.slow  # the engine is that of `ensemblage run`, which is tested each time
-def test_an_interrupted_comparison_can_be_resumed(comparison):
+def test_interrupted_comparison_resumes(comparison):
     one = comparison("one", 4)
     process = one.start("--output", "table.csv")
     one.wait_for(6, process)
     output, errors = signal_group(process, signal.SIGINT)
     assert (process.returncode, output) == (130, "")
-    said = re.search(r"Interrupted after (\d+) of 40 cells; run the same command again", errors)
-    assert int(said[1]) == len(one.cells()) >= 4
+    stopped = re.search(r"Interrupted after (\d+) of 40 cells; run the same command again", errors)
+    assert int(stopped[1]) == len(one.cells()) >= 4
     assert [path.name for path in one.folder.iterdir()] == ["ensemblage-results.sqlite"]
     code, output, errors = one.run()
     assert code == 0
-    assert f"{said[1]} of 40 cells stored in ensemblage-results.sqlite." in errors
+    assert f"{stopped[1]} of 40 cells stored in ensemblage-results.sqlite." in errors
     assert "logistic regression" in output
 
 
 def _ends_soon(group, seconds=30):
-    """Whether workers and joblib's tracker of resources are gone within a moment."""
+    """Whether workers and joblib's resource tracker end soon."""
     end = time.monotonic() + seconds
     while _members_of_group(group) and time.monotonic() < end:
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""SIGKILL of the whole process group, again and again, loses and spoils nothing."""
+"""Repeated SIGKILL of the process group loses and corrupts no result."""
 
 import csv
 import json
@@ -14,14 +14,14 @@ from faults.conftest import signal_group
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups of POSIX")
 
 
-def kill_again_and_again(disturbed, times, seed=0):
-    """Kill a run so many times at any moment; give how often, and how many cells each time."""
+def kill_repeatedly(disturbed, times, seed=0):
+    """Kill a run ``times`` times at random; return the number of stored cells after each."""
     rng = random.Random(seed)  # noqa: S311
     before, counts = {}, []
     while len(counts) < times:
         process = disturbed.start("--export", "cells.csv")
         disturbed.wait_for(rng.choice([1, 2, 5, 10]), process)
-        # at any moment of a commit, a fit, or the way between them
+        # at a random time during a commit or a fit
         time.sleep(rng.random() * 0.05)
         assert process.poll() is None, f"the run was over before kill {len(counts) + 1}: {counts}"
         signal_group(process, signal.SIGKILL)
@@ -41,31 +41,31 @@ def kill_again_and_again(disturbed, times, seed=0):
     ("times", "repeats", "jobs"),
     [(1, 2, 1), pytest.param(100, 70, 2, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])],
 )
-def test_a_killed_run_ends_like_an_undisturbed_one(study, times, repeats, jobs, capsys):
-    quiet, disturbed = study("quiet", repeats, jobs), study("disturbed", repeats, jobs)
-    expected = quiet.export()
-    counts = kill_again_and_again(disturbed, times)
+def test_killed_run_equals_an_undisturbed_one(study, times, repeats, jobs, capsys):
+    undisturbed, disturbed = study("undisturbed", repeats, jobs), study("disturbed", repeats, jobs)
+    expected = undisturbed.export()
+    counts = kill_repeatedly(disturbed, times)
     assert counts[-1] < disturbed.total
     assert disturbed.export() == expected
-    assert set(disturbed.cells()) == set(quiet.cells())
+    assert set(disturbed.cells()) == set(undisturbed.cells())
     assert len(disturbed.cells()) == disturbed.total == len(expected.splitlines()) - 1
     with capsys.disabled():
-        print(  # noqa: T201  what the bar asks for
+        print(  # noqa: T201
             f"\n{times} kills; cells committed after each: {counts}; {disturbed.total} in the end, "
             f"0 lost, 0 corrupt, export of {len(expected)} bytes equal"
         )
 
 
 @pytest.mark.slow  # the engine is that of `ensemblage run`, which is tested each time
-def test_a_killed_comparison_goes_on_to_the_same_table(comparison):
-    quiet, disturbed = comparison("quiet", 2), comparison("disturbed", 2)
+def test_killed_comparison_resumes_to_the_same_table(comparison):
+    undisturbed, disturbed = comparison("undisturbed", 2), comparison("disturbed", 2)
     process = disturbed.start()
     disturbed.wait_for(4, process)
     signal_group(process, signal.SIGKILL)
     stored = disturbed.cells()
     assert 0 < len(stored) < disturbed.total
     tables = []
-    for one in (quiet, disturbed):
+    for one in (undisturbed, disturbed):
         code, _, errors = one.run("--output", "table.csv")
         assert code == 0, errors
         with (one.folder / "table.csv").open(encoding="utf-8") as file:
@@ -74,4 +74,4 @@ def test_a_killed_comparison_goes_on_to_the_same_table(comparison):
     assert f"{len(stored)} of 20 cells stored in ensemblage-results.sqlite." in errors
     assert tables[0] == tables[1]
     assert stored.items() <= disturbed.cells().items()
-    assert set(disturbed.cells()) == set(quiet.cells())
+    assert set(disturbed.cells()) == set(undisturbed.cells())

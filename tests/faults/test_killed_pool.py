@@ -1,4 +1,4 @@
-"""A worker that is killed while a pool is fitted changes nothing."""
+"""A worker killed during the fit of a pool does not change the result."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ class DiesOnce(GaussianNB):
         return super().fit(X, y, sample_weight)
 
 
-def test_a_killed_worker_changes_nothing(tmp_path, caplog):
+def test_killed_worker_does_not_change_the_pool(tmp_path, caplog):
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3
     X = rng.normal(size=(60, 4)) + y[:, None]

@@ -1,4 +1,4 @@
-"""The same numbers in any layout, type or frame get the same labels."""
+"""Equal values in any memory layout, dtype or dataframe give equal labels."""
 
 from functools import cache
 
@@ -8,11 +8,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from made_estimators import CLASSES, CLUSTERS, MADE, NUMBERS, STRATA, fit_on, made_rows
+from made_estimators import CLASSES, CLUSTERS, MADE, REGRESSION, STRATA, fit_on, made_rows
 
-X = made_rows()[0].astype(np.float32).astype(np.float64)  # float32 holds them exactly
+X = made_rows()[0].astype(np.float32).astype(np.float64)  # exact in float32
 NAMES = ["a", "b", "c"]
-FRAMES = {
+DATAFRAMES = {
     "pandas": lambda: pd.DataFrame(X, columns=NAMES),
     "nullable": lambda: pd.DataFrame(X, columns=NAMES).astype("Float64"),
     "polars": lambda: pl.DataFrame(X, schema=NAMES),
@@ -34,7 +34,7 @@ def labels(made, rows):
         return model.labels_
     if made.kind == STRATA:
         return model.memberships_ > 0.5
-    method = "predict" if made.kind in {CLASSES, NUMBERS} else "transform"
+    method = "predict" if made.kind in {CLASSES, REGRESSION} else "transform"
     return np.asarray(getattr(model, method)(rows))
 
 
@@ -64,7 +64,7 @@ def test_any_layout(made, tmp_path):
     frozen = X.copy()
     frozen.flags.writeable = False
     assert_same(made, frozen, 1e-9)
-    np.testing.assert_array_equal(np.load(path), X)  # nobody wrote into it
+    np.testing.assert_array_equal(np.load(path), X)  # unchanged
 
 
 @pytest.mark.parametrize("made", MADE.values(), ids=MADE)
@@ -73,6 +73,6 @@ def test_single_precision(made):
 
 
 @pytest.mark.parametrize("made", MADE.values(), ids=MADE)
-@pytest.mark.parametrize("frame", FRAMES)
-def test_any_frame(made, frame):
-    assert_same(made, FRAMES[frame](), 1e-6)
+@pytest.mark.parametrize("frame", DATAFRAMES)
+def test_any_dataframe(made, frame):
+    assert_same(made, DATAFRAMES[frame](), 1e-6)

@@ -1,4 +1,4 @@
-"""Row weights: which are refused, and which make the same model."""
+"""Sample weights: invalid ones are refused, scaled ones give the same model."""
 
 import warnings
 
@@ -24,11 +24,11 @@ X, Y, _ = made_rows()
 WEIGHED = {name: made for name, made in MADE.items() if made.takes_weights}
 EVERY = pytest.mark.parametrize("made", WEIGHED.values(), ids=WEIGHED)
 SOME = np.random.default_rng(1).uniform(0.5, 2.0, 40)
-# draws of rows by weight differ where the weights' last bits do
-DRAWN = {"MemberStackingClassifier"}
+# random draws depend on the last bits of the weights
+RANDOM = {"MemberStackingClassifier"}
 
 
-def said_by(made, weights):
+def weighted_outputs(made, weights):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # strata of one class
         return outputs_of(fit_on(made, X, sample_weight=weights), X)
@@ -36,30 +36,30 @@ def said_by(made, weights):
 
 @EVERY
 @pytest.mark.parametrize(
-    ("bad", "words"),
+    ("weights", "message"),
     [(np.where(np.arange(40) == 3, -1.0, 1.0), "[Nn]egative"), (np.zeros(40), "zero|positive"),
      (np.where(np.arange(40) == 3, np.nan, 1.0), "NaN"),
      (np.where(np.arange(40) == 3, np.inf, 1.0), "infinity|finite"),
      (np.ones(39), "39|shape|samples"), (np.ones((40, 2)), "1D|dimension|shape"),
      (np.array(["a"] * 40), "convert|string|number")],
-    ids=["negative", "all zero", "a gap", "infinite", "too few", "two columns", "words"],
+    ids=["negative", "all zero", "missing", "infinite", "too few", "two columns", "text"],
 )  # fmt: skip
-def test_weights_that_are_none_are_refused(made, bad, words):
-    with pytest.raises((ValueError, TypeError), match=words):
-        fit_on(made, X, sample_weight=bad)
+def test_invalid_weights_are_refused(made, weights, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        fit_on(made, X, sample_weight=weights)
 
 
 @EVERY
 @pytest.mark.parametrize("scale", [1e-300, 1e-100, 1e-10, 1 / SOME.sum(), 1e100, 1e307])
-def test_the_unit_of_weights_does_not_matter(made, scale):
-    """Tiny, huge, or adding up to one: the same model as with a mean of one."""
+def test_scale_of_weights_does_not_matter(made, scale):
+    """Tiny, huge, or with a sum of one: the same model as with a mean of one."""
     if made.name in COSTLY and scale not in {1e-100, 1 / SOME.sum()}:
         return
-    if made.name in DRAWN:
-        assert are_finite(said_by(made, SOME * scale))
+    if made.name in RANDOM:
+        assert are_finite(weighted_outputs(made, SOME * scale))
         return
-    # weights of a mean above one count as copies of rows
-    plain, scaled = said_by(made, SOME / SOME.mean()), said_by(made, SOME * scale)
+    # weights with a mean above one count as repeated rows
+    plain, scaled = weighted_outputs(made, SOME / SOME.mean()), weighted_outputs(made, SOME * scale)
     for name, expected in plain.items():
         if expected.dtype.kind == "f":
             near = 0.0 if made.name.startswith("Ensemblage") else 1e-4
@@ -69,15 +69,15 @@ def test_the_unit_of_weights_does_not_matter(made, scale):
 
 
 @pytest.mark.parametrize("name", [n for n, made in WEIGHED.items() if made.kind == CLASSES])
-def test_a_class_without_weight_is_as_if_absent_or_refused(name):
+def test_class_of_zero_weight_is_ignored_or_refused(name):
     weights = np.where(Y == 1, 1.0, 0.0)
-    said, error = attempt(lambda: said_by(WEIGHED[name], weights))
-    assert "class" in error if error else set(said["predict"]) == {1}
+    outputs, error = attempt(lambda: weighted_outputs(WEIGHED[name], weights))
+    assert "class" in error if error else set(outputs["predict"]) == {1}
 
 
 @pytest.mark.parametrize("weight", [0.1, 1 / 3, 0.7, 1e-7])
 def test_strata_of_all_rows_end(weight):
-    """Rounding left the sum below the size, and the search for caps went on for ever."""
+    """Rounding left the sum below the size, and the search for caps did not end."""
     rows = np.random.default_rng(0).normal(size=(50, 2))
     model = HISS(2, 1.0, random_state=0)
     with warnings.catch_warnings():
@@ -91,7 +91,7 @@ def test_strata_of_all_rows_end(weight):
             np.testing.assert_array_equal(model.transform(rows), 1.0)
 
 
-def test_weights_that_add_up_to_one_keep_a_network():
+def test_network_with_weights_that_sum_to_one():
     rows, truth = load_iris(return_X_y=True)
     model = BayesNetClassifier().fit(rows, truth, sample_weight=np.full(150, 1 / 150))
     assert model.score(rows, truth) > 0.9

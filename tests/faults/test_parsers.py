@@ -1,6 +1,6 @@
-"""Parsers of our own, fed with texts near to what they read: a value, or a sentence.
+"""Fuzzing of our parsers: a value, or a ValueError.
 
-``ENSEMBLAGE_FUZZ_SECONDS`` says for how long each is fed in the slow tests.
+``ENSEMBLAGE_FUZZ_SECONDS`` is the duration per parser in the slow tests.
 """
 
 import contextlib
@@ -24,10 +24,10 @@ from faults.forged_tables import ARFF, BIF, ROWS, STUDY, XML
 from made_estimators import COSTLY, MADE, fit_on, made_rows, outputs_of
 
 SECONDS = float(os.environ.get("ENSEMBLAGE_FUZZ_SECONDS", "30"))
-MOST_MEMORY = 500_000
-"""In kilobytes, more than before."""
+# Growth of the process, in kilobytes.
+MAX_GROWTH = 500_000
 SEEDS = {"arff": ARFF, "csv": ROWS, "toml": STUDY, "bif": BIF, "xmlbif": XML}
-PIECES = [
+FRAGMENTS = [
     "'", '"', "{", "}", "[", "]", "<", ">", "&", ";", ",", "\n", "\r", "\t", "\x00", "=", "%", "@",
     "?", "|", "-", "1e999", "nan", "9" * 400, "\u202e", "\ufeff", "@data", "<TABLE>", "variable",
 ]  # fmt: skip
@@ -36,17 +36,17 @@ PIECES = [
 def read(kind, text, folder):
     if kind in {"bif", "xmlbif"}:
         return getattr(BayesNetwork, f"from_{kind}")(text)
-    path = folder / f"fed.{kind}"
+    path = folder / f"fuzzed.{kind}"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     return read_study(path) if kind == "toml" else read_table(path)
 
 
-def most_memory():
-    """Peak of this process so far, in kilobytes."""
+def peak_memory():
+    """Peak memory of this process, in kilobytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def value_or_sentence(kind, text, folder):
+def value_or_error(kind, text, folder):
     try:
         read(kind, text, folder)
     except ValueError as error:
@@ -54,52 +54,56 @@ def value_or_sentence(kind, text, folder):
 
 
 @st.composite
-def near_texts(draw, seed):
-    """Cut, repeat and replace parts of a text that can be read."""
+def mutated_texts(draw, seed):
+    """Cut, repeat and replace parts of a valid text."""
     text = seed
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
         end = draw(st.integers(start, min(len(text), start + 20)))
-        piece = draw(st.sampled_from(PIECES) | st.text(max_size=4) | st.just(text[start:end] * 3))
-        text = text[:start] + piece + text[end:]
+        fragment = draw(
+            st.sampled_from(FRAGMENTS) | st.text(max_size=4) | st.just(text[start:end] * 3)
+        )
+        text = text[:start] + fragment + text[end:]
     return text
 
 
 @pytest.mark.parametrize("kind", SEEDS)
-def test_texts_near_to_good_ones(kind, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("fed")
+def test_mutated_texts(kind, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fuzzed")
 
     @settings(max_examples=25, deadline=None)
-    @given(near_texts(SEEDS[kind]))
-    def feed(text):
-        value_or_sentence(kind, text, folder)
+    @given(mutated_texts(SEEDS[kind]))
+    def check(text):
+        value_or_error(kind, text, folder)
 
-    feed()
+    check()
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize("kind", SEEDS)
-def test_each_parser_for_a_while(kind, tmp_path):
-    rng, end, fed = random.Random(0), time.monotonic() + SECONDS, 0  # noqa: S311
-    before = most_memory()
+def test_fuzzed_parsers(kind, tmp_path):
+    rng, end, n_texts = random.Random(0), time.monotonic() + SECONDS, 0  # noqa: S311
+    before = peak_memory()
     while time.monotonic() < end:
         text = SEEDS[kind]
         for _ in range(rng.randint(1, 6)):
             start = rng.randrange(len(text) + 1)
             stop = min(len(text), start + rng.randrange(20))
-            piece = rng.choice([*PIECES, text[start:stop] * 3, "", chr(rng.randrange(0xD800))])
-            text = text[:start] + piece + text[stop:]
+            fragment = rng.choice(
+                [*FRAGMENTS, text[start:stop] * 3, "", chr(rng.randrange(0xD800))]
+            )
+            text = text[:start] + fragment + text[stop:]
         began = time.process_time()
-        value_or_sentence(kind, text, tmp_path)
+        value_or_error(kind, text, tmp_path)
         assert time.process_time() - began < 5, text
-        fed += 1
-    assert fed > 10
-    assert most_memory() - before < MOST_MEMORY
+        n_texts += 1
+    assert n_texts > 10
+    assert peak_memory() - before < MAX_GROWTH
 
 
 def packed(parts):
-    """Give the bytes of a model file, with the right sums."""
+    """Return the bytes of a model file, with valid checksums."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, whole in parts.items():
@@ -108,7 +112,7 @@ def packed(parts):
 
 
 def changed(rng, data):
-    """Change up to four bytes, in half of the cases among the first, which say what follows."""
+    """Change up to four bytes, in half of the cases in the header."""
     data = bytearray(data)
     most = len(data) if rng.random() < 0.5 else min(len(data), 140)
     for _ in range(rng.randint(1, 4)):
@@ -118,10 +122,10 @@ def changed(rng, data):
 
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
-def test_model_files_for_a_while(tmp_path):
-    """Parts of a model file are changed: it is refused, or a model that answers or says why not."""
+def test_fuzzed_model_files(tmp_path):
+    """A changed model file is refused, or its model predicts or raises a ValueError."""
     path, rng, X = tmp_path / "model.skops", random.Random(0), made_rows()[0]  # noqa: S311
-    before, kinds = most_memory(), [made for name, made in MADE.items() if name not in COSTLY]
+    before, kinds = peak_memory(), [made for name, made in MADE.items() if name not in COSTLY]
     for made in kinds:
         save(fit_on(made, X), path)
         with zipfile.ZipFile(path) as archive:
@@ -133,4 +137,4 @@ def test_model_files_for_a_while(tmp_path):
             with warnings.catch_warnings(), contextlib.suppress(ValueError):
                 warnings.simplefilter("ignore")
                 outputs_of(load(path).model, X)
-    assert most_memory() - before < MOST_MEMORY
+    assert peak_memory() - before < MAX_GROWTH

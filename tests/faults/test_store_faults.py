@@ -1,4 +1,4 @@
-"""A store of results: two runs at once, damaged, newer, read-only, and data that change."""
+"""A store of results: concurrent runs, damaged, newer, read-only, and data that change."""
 
 import os
 import sqlite3
@@ -7,37 +7,37 @@ import pytest
 
 from faults.conftest import without_progress
 
-SPOILT = ["cut", "zeros", "newer", "read-only"]
+DAMAGES = ["cut", "zeros", "newer", "read-only"]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups of POSIX")
 
 
 @pytest.mark.parametrize(
     "times", [1, pytest.param(20, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])]
 )
-def test_two_runs_at_once_compute_each_cell_once(study, times):
+def test_concurrent_runs_compute_each_cell_once(study, times):
     for number in range(times):
         one = study(f"one {number}", 2, jobs=1)
         both = [one.start(), one.start()]
-        said = [process.communicate(timeout=240) for process in both]
-        assert [process.returncode for process in both] == [0, 0], said
+        outputs = [process.communicate(timeout=240) for process in both]
+        assert [process.returncode for process in both] == [0, 0], outputs
         assert len(one.cells()) == one.total
         assert {error for _, error in one.cells().values()} == {""}
 
 
 @pytest.mark.parametrize(
     "damage",
-    ["text", *(pytest.param(each, marks=pytest.mark.slow) for each in SPOILT)],
+    ["text", *(pytest.param(each, marks=pytest.mark.slow) for each in DAMAGES)],
 )
-def test_a_store_that_cannot_be_used_is_one_sentence(done_study, damage):
+def test_unusable_store_has_an_error_of_one_sentence(done_study, damage):
     one = done_study
     before = one.results.read_bytes()
-    spoil(one.results, damage)
+    apply_damage(one.results, damage)
     kept = one.results.read_bytes()
     if damage == "read-only" and os.access(one.results, os.W_OK):
         pytest.skip("the superuser may write anywhere")
     code, output, errors = one.run()
     errors = without_progress(errors)
-    if code == 0:  # what was stored is whole, or computed again
+    if code == 0:  # stored results are intact, or computed again
         assert len(one.cells()) == one.total
         return
     assert (code, output) == (1, "")
@@ -46,7 +46,7 @@ def test_a_store_that_cannot_be_used_is_one_sentence(done_study, damage):
     assert one.results.read_bytes() in {kept, before}
 
 
-def spoil(path, damage):
+def apply_damage(path, damage):
     data = path.read_bytes()
     if damage == "newer":
         with sqlite3.connect(path) as connection:
@@ -60,7 +60,7 @@ def spoil(path, damage):
         path.write_bytes(changed.get(damage, b"hello " * 1000))
 
 
-def test_damaged_json_in_a_store_is_one_sentence(done_study):
+def test_damaged_json_has_an_error_of_one_sentence(done_study):
     one = done_study
     with sqlite3.connect(one.results) as connection:
         connection.execute("UPDATE cells SET cell_values = '{broken'")
@@ -72,7 +72,7 @@ def test_damaged_json_in_a_store_is_one_sentence(done_study):
     assert len(errors.splitlines()) == 1
 
 
-def test_rows_that_change_are_computed_anew(study):
+def test_changed_rows_are_computed_again(study):
     one = study("one", 1, jobs=1)
     rows = one.folder / "rows.csv"
     text = (one.folder / "study.toml").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Workers that are killed in the middle of a fit, again and again: it ends with the same bits."""
+"""Workers killed repeatedly during a fit: the fitted model is the same."""
 
 import os
 import signal
@@ -63,7 +63,7 @@ def test_killed_workers_of_dask(tmp_path):
 
 
 def _kill_one(cluster, seconds):
-    """Kill a worker after a moment; the cluster's nanny starts another."""
+    """Kill a worker after a delay; the cluster's nanny starts another."""
     time.sleep(seconds)
     for worker in cluster.workers.values():
         if worker.pid is not None:

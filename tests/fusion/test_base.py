@@ -37,7 +37,7 @@ class First(Fusion):
         return outputs[0]
 
 
-def test_the_contract_itself_fuses_nothing():
+def test_the_base_class_is_abstract():
     with pytest.raises(TypeError, match="combine"):
         Fusion()
 
@@ -74,7 +74,7 @@ def test_seeds_reach_what_a_fusion_holds():
 @pytest.mark.parametrize("fusion", [Vote(), Product(), LocalCompetence()], ids=repr)
 def test_rules_for_classes_refuse_a_numeric_target(fusion):
     context = FusionContext(X=np.eye(3))
-    with pytest.raises(ValueError, match=f"fusion={type(fusion).__name__}.* is for classes"):
+    with pytest.raises(ValueError, match=f"fusion={type(fusion).__name__}.* supports classif"):
         fusion.fit(np.ones((1, 3, 2)), np.arange(3.0), context, numeric=True)
 
 
@@ -165,8 +165,8 @@ def test_what_a_class_must_fill_in():
     assert not hasattr(bare, "predict_proba")
 
 
-class Told(SourcedClassifierMixin, BaseEstimator):
-    """Says the second class of rows of source 1, and the first of others."""
+class BySource(SourcedClassifierMixin, BaseEstimator):
+    """Predicts the second class for source 1, and the first for others."""
 
     classes_ = np.array(["no", "yes"])
 
@@ -183,12 +183,12 @@ class Told(SourcedClassifierMixin, BaseEstimator):
 
 def test_sources_reach_the_scores():
     X = np.zeros((3, 1))
-    assert Told().predict(X, sources=[0, 1, 1]).tolist() == ["no", "yes", "yes"]
-    assert Told().predict(X).tolist() == ["no"] * 3
-    assert Told().predict_proba(X, sources=[0, 1, 0])[:, 1].tolist() == [0, 1, 0]
-    assert Told().score(X, ["no", "yes", "no"], sources=[0, 1, 1]) == pytest.approx(2 / 3)
-    assert Told().score(X, ["no", "yes", "no"], [1, 2, 1]) == 0.5
+    assert BySource().predict(X, sources=[0, 1, 1]).tolist() == ["no", "yes", "yes"]
+    assert BySource().predict(X).tolist() == ["no"] * 3
+    assert BySource().predict_proba(X, sources=[0, 1, 0])[:, 1].tolist() == [0, 1, 0]
+    assert BySource().score(X, ["no", "yes", "no"], sources=[0, 1, 1]) == pytest.approx(2 / 3)
+    assert BySource().score(X, ["no", "yes", "no"], [1, 2, 1]) == 0.5
 
 
 def test_probabilities_only_where_there_are_some():
-    assert not hasattr(Told(probable=False), "predict_proba")
+    assert not hasattr(BySource(probable=False), "predict_proba")

@@ -40,7 +40,7 @@ def test_a_gate_keeps_probabilities_and_ignores_a_common_offset(seed, temperatur
     np.testing.assert_allclose(gate_rule(outputs, affinity - 1e4, temperature), fused)
 
 
-def test_a_cold_gate_weights_one_member_and_a_hot_one_all():
+def test_low_temperatures_select_one_member_and_high_ones_average():
     outputs, affinity = random_outputs(0), near(0)
     closest = affinity.argmax(axis=1)
     cold = gate_rule(outputs, affinity, 1e-6)
@@ -93,8 +93,8 @@ def made(seed, n_rows=300):
     """Two members, each right on its own half of the rows."""
     rng = np.random.default_rng(seed)
     half, y = np.arange(n_rows) % 2, rng.normal(size=n_rows)
-    said = np.where(np.arange(2)[:, None] == half, y + 0.1 * rng.normal(size=n_rows), 3.0)
-    outputs = np.stack([said, np.ones((2, n_rows))], axis=2)
+    means = np.where(np.arange(2)[:, None] == half, y + 0.1 * rng.normal(size=n_rows), 3.0)
+    outputs = np.stack([means, np.ones((2, n_rows))], axis=2)
     near = np.where(half[:, None] == np.arange(2), 0.0, -8.0)
     return outputs, y, FusionContext(affinity=near, strata=half)
 
@@ -123,7 +123,7 @@ def test_no_other_temperature_has_a_better_log_score(seed):
     assert best >= max(others) - 1e-9
 
 
-def test_subsets_learn_as_if_alone():
+def test_subsets_are_fitted_independently():
     outputs, y, rows = made(1)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     parts = [np.arange(0, 200), np.arange(100, 300)]
@@ -226,7 +226,7 @@ def test_repeating_a_row_equals_weighing_it():
     np.testing.assert_allclose(weighed, repeated)
 
 
-def test_each_side_trusts_the_member_that_is_right_there():
+def test_local_accuracy_decides_in_each_region():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (200, 1))
     y = rng.integers(2, size=200)
@@ -256,11 +256,11 @@ def test_no_neighbours():
         )
 
 
-def test_a_member_that_never_saw_a_class_does_not_rule_it_out():
+def test_a_class_unseen_by_a_member_is_not_excluded():
     y = np.array([0, 0, 1, 1])
     knows_zero = np.tile([1.0, 0.0], (4, 1))
     outputs, rows = np.array([knows_zero, np.eye(2)[y] * 0.8 + 0.1]), FusionContext(X=np.eye(4))
     fused = LocalCompetence(1).fit(outputs, y, rows).combine(outputs, rows)
-    # (1e-12)^(1/4) .9^(3/4) against .1^(3/4): right members have 3 : 1 of the say
+    # (1e-12)^(1/4) .9^(3/4) against .1^(3/4): right members have weights 3 : 1
     np.testing.assert_allclose(fused[2, 1] / fused[2, 0], (1e-12) ** 0.25 * 9**0.75)
     assert fused[2, 1] > 1e-3

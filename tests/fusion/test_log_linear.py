@@ -129,7 +129,7 @@ def test_importances_and_biases_are_the_slow_twins(seed):
     np.testing.assert_allclose(pool.combine(outputs), expected)
 
 
-def test_the_temperature_is_the_best_for_pools_that_have_not_seen_the_rows():
+def test_the_temperature_is_optimal_for_cross_fitted_pools():
     outputs, y = some_rows(1)
     pool = LogLinearPool(weight_penalty=2.0, bias_penalty=3.0, temperature_scaling=True).fit(
         outputs, y
@@ -154,7 +154,7 @@ def test_the_temperature_is_the_best_for_pools_that_have_not_seen_the_rows():
     np.testing.assert_allclose(pool.combine(outputs), expected)
 
 
-def test_what_importances_owe_to_chance_is_cooled():
+def test_overfitted_importances_raise_the_temperature():
     outputs, y = some_rows(2, n_samples=30)
     assert (
         LogLinearPool(weight_penalty=0.01, temperature_scaling=True).fit(outputs, y).temperature_
@@ -183,7 +183,7 @@ def test_biases_add_up_to_zero_and_swap_with_the_classes(seed):
     assert np.isfinite(fused).all()
 
 
-def test_a_pool_without_members_that_do_not_count_says_the_same():
+def test_members_of_importance_zero_have_no_effect():
     # a member with twice the other's noise would be good to subtract, which is not allowed
     rng = np.random.default_rng(8)
     y, noise = rng.integers(0, 2, 300), rng.normal(size=300)
@@ -238,11 +238,11 @@ def test_strata_have_variances_of_their_own():
     y = rng.normal(size=2000) * np.where(strata == 1, 3.0, 0.5)
     outputs = np.stack([np.column_stack([np.zeros(2000), np.ones(2000)])])
     rows = FusionContext(strata=strata)
-    told = [
+    pools = [
         LogLinearPool(by_stratum=each).fit(outputs, y, rows, numeric=True) for each in (False, True)
     ]
-    assert [sorted(pool.needs) for pool in told] == [[], ["strata"]]
-    plain, by_stratum = (pool.combine(outputs, rows) for pool in told)
+    assert [sorted(pool.needs) for pool in pools] == [[], ["strata"]]
+    plain, by_stratum = (pool.combine(outputs, rows) for pool in pools)
     assert normal_log_density(as_normals(by_stratum), y).mean() > (
         normal_log_density(as_normals(plain), y).mean() + 0.2
     )
@@ -258,7 +258,7 @@ def test_weights_count_as_copies():
     np.testing.assert_allclose(heavy.combine(outputs), long.combine(outputs), rtol=1e-3)
 
 
-def test_the_answer_is_the_product_of_calibrated_members():
+def test_the_output_is_the_product_of_calibrated_members():
     outputs, y = made(4)
     pool = LogLinearPool().fit(outputs, y, numeric=True)
     members = calibrated(as_normals(outputs), pool.variance_factors_, FusionContext())
@@ -267,11 +267,11 @@ def test_the_answer_is_the_product_of_calibrated_members():
     )
 
 
-def test_without_members_of_importance_zero_it_says_the_same():
+def test_members_of_importance_zero_have_no_effect_on_normals():
     rng = np.random.default_rng(0)
     y, error = rng.normal(size=(2, 600))
-    said = np.stack([y + error, y + 3 * error, y + 2 * rng.normal(size=600)])
-    outputs = np.stack([said, np.ones((3, 600))], axis=2)
+    means = np.stack([y + error, y + 3 * error, y + 2 * rng.normal(size=600)])
+    outputs = np.stack([means, np.ones((3, 600))], axis=2)
     pool = LogLinearPool().fit(outputs, y, numeric=True)
     kept = np.flatnonzero(pool.weights_)
     assert kept.tolist() == [0, 2]

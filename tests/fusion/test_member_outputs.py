@@ -20,13 +20,13 @@ ROWS = np.arange(10.0)[:, None]
 Y = np.sin(ROWS[:, 0])
 
 
-def test_the_best_that_all_have():
+def test_the_most_informative_common_method():
     assert common_response_method([LogisticRegression(), GaussianNB()]) == "predict_proba"
     assert common_response_method([LogisticRegression(), SVC()]) == "decision_function"
     assert common_response_method([SVC(), GaussianNB()]) == "predict"
 
 
-def test_classes_that_a_member_never_saw():
+def test_classes_unseen_by_a_member():
     y = np.array([0, 0, 2, 2])
     proba = member_outputs(GaussianNB().fit(X, y), X, 4, "predict_proba")
     np.testing.assert_array_equal(proba[:, [1, 3]], 0)
@@ -50,7 +50,7 @@ def test_outputs_of_a_constant_member_are_on_the_scale_of_the_others():
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_answers_that_are_no_numbers_are_refused():
+def test_predictions_of_nan_are_rejected():
     rows = np.array([[3.4e38], [0.0], [1.0], [2.0]], dtype=np.float32)
     bayes = GaussianNB().fit(rows, [0, 0, 1, 1])
     with pytest.raises(ValueError, match="GaussianNB predicts NaN or infinity"):
@@ -59,14 +59,14 @@ def test_answers_that_are_no_numbers_are_refused():
 
 @pytest.mark.parametrize("response", ["predict_proba", "predict"])
 @pytest.mark.parametrize("classes", [[2, 7], [-2, -1], [1.5, 2.5]])
-def test_classes_that_are_none_are_refused(response, classes):
+def test_unknown_classes_are_rejected(response, classes):
     member = GaussianNB().fit(X, [0, 0, 1, 1])
     member.classes_ = np.array(classes)
-    with pytest.raises(ValueError, match="GaussianNB predicts other classes than the 2"):
+    with pytest.raises(ValueError, match="GaussianNB predicts classes other than the 2"):
         member_outputs(member, X, 2, response)
 
 
-def test_members_with_a_standard_deviation_are_asked_for_it():
+def test_members_with_a_standard_deviation_use_it():
     assert regressor_response_method(Ridge()) == "predict"
     assert regressor_response_method(BayesianRidge()) == "predict_std"
     assert (
@@ -76,10 +76,10 @@ def test_members_with_a_standard_deviation_are_asked_for_it():
 
 def test_a_variance_of_their_own_or_that_of_the_target():
     bayes = BayesianRidge().fit(ROWS, Y)
-    mean, spread = bayes.predict(ROWS, return_std=True)
+    mean, std = bayes.predict(ROWS, return_std=True)
     np.testing.assert_allclose(
         regressor_outputs(bayes, ROWS, "predict_std", 4.0),
-        np.column_stack([mean, spread**2]),
+        np.column_stack([mean, std**2]),
     )
     plain = regressor_outputs(Ridge().fit(ROWS, Y), ROWS, "predict", 4.0)
     assert plain[:, 1].tolist() == [4.0] * 10
@@ -88,11 +88,11 @@ def test_a_variance_of_their_own_or_that_of_the_target():
 def test_variances_are_above_zero():
     process = GaussianProcessRegressor().fit(ROWS, Y)
     assert regressor_outputs(process, ROWS, "predict_std", 4.0)[:, 1].min() > 0
-    said = regressor_outputs(DummyRegressor().fit(ROWS, Y), ROWS, "predict_std", 4.0)
-    assert (said[:, 1] == 4e-9).all()
+    outputs = regressor_outputs(DummyRegressor().fit(ROWS, Y), ROWS, "predict_std", 4.0)
+    assert (outputs[:, 1] == 4e-9).all()
 
 
-def test_predictions_beyond_numbers_are_refused():
+def test_predictions_that_overflow_are_rejected():
     steep = Ridge(alpha=0.0).fit(ROWS, 1e150 * ROWS[:, 0])
     with pytest.raises(ValueError, match="so far from the training rows that predictions overflow"):
         regressor_outputs(steep, 1e6 * ROWS, "predict", 4.0)

@@ -82,11 +82,11 @@ def test_without_importance_a_member_is_absent_and_equal_members_are_one(seed):
 def test_the_slope_of_the_loss_is_closed(seed):
     rng = np.random.default_rng(seed)
     rows = (made(seed, n_rows=30), rng.normal(size=30), rng.uniform(0.5, 2.0, 30))
-    gap = check_grad(
+    difference = check_grad(
         lambda i: product_loss(*rows, i, 2.0)[0], lambda i: product_loss(*rows, i, 2.0)[1],
         rng.uniform(0.2, 1.5, 3),
     )  # fmt: skip
-    assert gap < 1e-4
+    assert difference < 1e-4
 
 
 def test_the_loss_is_the_negative_log_likelihood_and_the_ridge():
@@ -111,7 +111,7 @@ def test_rows_take_the_factor_of_their_stratum_and_new_strata_that_of_all():
 
 
 @given(st.integers(0, 10**6), st.floats(0.01, 100))
-def test_variances_said_in_another_unit_come_to_the_same(seed, unit):
+def test_variances_in_another_unit_give_the_same(seed, unit):
     rng = np.random.default_rng(seed)
     outputs, y, strata = rng.uniform(1, 2, (2, 30, 2)), rng.normal(size=30), rng.integers(0, 3, 30)
     found = []

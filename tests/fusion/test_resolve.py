@@ -27,7 +27,7 @@ def test_parameters_reach_those_that_have_them():
     assert isinstance(resolve_fusion("mean", offered=ALL, final_estimator=final), Mean)
 
 
-def test_a_fusion_is_given_back():
+def test_a_fusion_is_returned():
     fusion = Vote()
     assert resolve_fusion(fusion, offered=frozenset()) is fusion
 
@@ -46,5 +46,5 @@ def test_needs_that_cannot_be_met_are_refused(fusion, what):
 
 
 def test_an_unknown_name():
-    with pytest.raises(ValueError, match="fusion='median' is not known; use one of 'gate', "):
+    with pytest.raises(ValueError, match="fusion='median' is unknown; use one of 'gate', "):
         resolve_fusion("median", offered=ALL)

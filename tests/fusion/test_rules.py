@@ -80,7 +80,7 @@ def test_no_importance_at_all_leaves_the_classes_equal():
 
 
 @pytest.mark.parametrize(
-    ("weights", "message"), [([1, 2], "one per member"), ([1, 1, 1, -1], ">= 0")]
+    ("weights", "message"), [([1, 2], "one per member"), ([1, 1, 1, -1], "non-negative")]
 )
 def test_wrong_importances(weights, message):
     with pytest.raises(ValueError, match=message):

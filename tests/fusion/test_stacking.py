@@ -51,7 +51,7 @@ def test_decision_values_of_two_classes_become_a_pair():
     assert as_columns(np.ones((2, 3))).shape == (2, 3)
 
 
-def test_stacking_finds_the_member_that_knows():
+def test_stacking_finds_the_informative_member():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
     knows = np.where(y[:, None] == [0, 1], 0.8, 0.2)
@@ -76,7 +76,7 @@ def test_row_weights_reach_the_final_estimator():
     np.testing.assert_allclose(fusion.combine(outputs)[0], [0.25, 0.75])
 
 
-def test_linear_stacking_tells_the_share_of_each_member():
+def test_linear_stacking_gives_the_weight_of_each_member():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
     knows = np.where(y[:, None] == [0, 1], 0.8, 0.2)
@@ -91,8 +91,8 @@ def test_linear_stacking_tells_the_share_of_each_member():
 def made(n_rows=200):
     rng = np.random.default_rng(0)
     y = rng.normal(size=n_rows)
-    said = np.stack([y + 0.3 * rng.normal(size=n_rows), rng.normal(size=n_rows)])
-    return np.stack([said, np.ones((2, n_rows))], axis=2), y
+    means = np.stack([y + 0.3 * rng.normal(size=n_rows), rng.normal(size=n_rows)])
+    return np.stack([means, np.ones((2, n_rows))], axis=2), y
 
 
 def test_a_stack_weights_the_best_member_and_learns_its_variance():
@@ -104,7 +104,7 @@ def test_a_stack_weights_the_best_member_and_learns_its_variance():
     assert stack.member_weights(2)[0] > 0.8
 
 
-def test_the_variance_of_a_stack_is_of_rows_that_it_has_not_seen():
+def test_the_variance_of_a_stack_is_out_of_fold():
     outputs, y = made()
     by_heart = Stacking(DecisionTreeRegressor(random_state=0)).fit(outputs, y, numeric=True)
     assert np.mean((by_heart.combine(outputs)[:, 0] - y) ** 2) < 1e-9
@@ -134,10 +134,10 @@ def test_perfect_members_leave_a_variance_above_zero():
     assert Mean().fit(outputs, y, numeric=True).variance_ > 0
 
 
-X, numbers = load_iris(return_X_y=True)
+X, codes = load_iris(return_X_y=True)
 
 
-WORDS = np.array(["x", "y", "z"])[numbers]
+LABELS = np.array(["x", "y", "z"])[codes]
 
 
 @pytest.mark.parametrize(
@@ -149,27 +149,27 @@ WORDS = np.array(["x", "y", "z"])[numbers]
     ],
     ids=lambda each: type(each).__name__,
 )
-@pytest.mark.parametrize("y", [WORDS, numbers + 1], ids=["words", "shifted"])
-def test_labels_numbers_and_floats_all_become_numbers(ensemble, y):
+@pytest.mark.parametrize("y", [LABELS, codes + 1], ids=["labels", "shifted"])
+def test_labels_integers_and_floats_all_become_codes(ensemble, y):
     members = encoded_members(ensemble.fit(X, y))
     assert len(members) == 3
     for member in members:
         found = member.predict(X)
         assert found.dtype.kind == "i"
-        assert (found == numbers).mean() > 0.6
+        assert (found == codes).mean() > 0.6
         np.testing.assert_array_equal(found, member.predict_proba(X).argmax(axis=1))
 
 
-def test_members_that_tell_one_class_from_the_rest_are_refused():
-    each_class = OneVsRestClassifier(LogisticRegression(max_iter=1000)).fit(X, numbers)
-    with pytest.raises(ValueError, match="solve other problems"):
+def test_one_vs_rest_members_are_rejected():
+    each_class = OneVsRestClassifier(LogisticRegression(max_iter=1000)).fit(X, codes)
+    with pytest.raises(ValueError, match="members all predict its classes"):
         encoded_members(each_class)
 
 
 def test_an_ensemble_without_members():
-    empty = RandomForestClassifier(2, random_state=0).fit(X, numbers)
+    empty = RandomForestClassifier(2, random_state=0).fit(X, codes)
     empty.estimators_ = []
-    for model in (GaussianNB().fit(X, numbers), empty):
+    for model in (GaussianNB().fit(X, codes), empty):
         with pytest.raises(ValueError, match="has no members that predict its classes: it has no"):
             encoded_members(model)
 
@@ -250,7 +250,7 @@ def test_by_hand_on_boosted_members(wine):
     assert not hasattr(stacked, "predict_proba")
 
 
-def test_each_bagged_member_sees_its_own_columns(wine):
+def test_each_bagged_member_uses_its_own_columns(wine):
     X, y = wine
     bagging = BaggingClassifier(LINEAR, n_estimators=3, max_features=4, random_state=0).fit(X, y)
     outputs = [
@@ -262,7 +262,7 @@ def test_each_bagged_member_sees_its_own_columns(wine):
     np.testing.assert_allclose(stack_members(bagging, X, y).predict_proba(X), expected)
 
 
-def test_a_class_that_a_member_never_saw(wine):
+def test_a_class_unseen_by_a_member(wine):
     X, y = wine
     rare = np.concatenate([np.flatnonzero(y != 2), np.flatnonzero(y == 2)[:1]])
     X, y = X[rare], np.array([1, 2, 3])[y[rare]]
@@ -295,7 +295,7 @@ def test_frames(wine, frame, ensemble):
     assert stacked.score(rows, y) > 0.9
 
 
-def test_words_reach_members_that_can_read_them():
+def test_categories_are_passed_to_members_that_support_them():
     from sklearn.preprocessing import OneHotEncoder
 
     rows = pd.DataFrame({"job": ["cook", "smith"] * 20})
@@ -305,7 +305,7 @@ def test_words_reach_members_that_can_read_them():
     assert stacked.score(rows, y) == 1
 
 
-def test_sparse_rows_and_missing_cells(wine):
+def test_sparse_rows_and_missing_values(wine):
     X, y = wine
     rows = sparse.csr_array(X)
     bagging = BaggingClassifier(LINEAR, n_estimators=2, max_features=0.9, random_state=0)
@@ -335,9 +335,9 @@ def test_can_be_saved(wine, tmp_path):
     ("ensemble", "match"),
     [
         (LogisticRegression(max_iter=1000), "LogisticRegression has no members .* no estimators_"),
-        (make_pipeline(MinMaxScaler(), RandomForestClassifier(3)), "of a pipeline, its last step"),
-        (GradientBoostingClassifier(n_estimators=2), "no classifiers .DecisionTreeRegressor."),
-        (OneVsRestClassifier(DummyClassifier()), "solve other problems"),
+        (make_pipeline(MinMaxScaler(), RandomForestClassifier(3)), "for a pipeline, its last step"),
+        (GradientBoostingClassifier(n_estimators=2), "not classifiers .DecisionTreeRegressor."),
+        (OneVsRestClassifier(DummyClassifier()), "members all predict its classes"),
     ],
     ids=lambda each: str(each)[:20],
 )
@@ -352,10 +352,10 @@ def test_bad_input_is_named(wine):
     with pytest.raises(NotFittedError):
         stack_members(RandomForestClassifier(), X, y)
     forest = RandomForestClassifier(3, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match=r"y holds the classes \[0, 1\], the ensemble knows"):
+    with pytest.raises(ValueError, match=r"y has the classes \[0, 1\], the ensemble \["):
         stack_members(forest, X[y < 2], y[y < 2])
     with pytest.raises(ValueError, match="expecting 13 features"):
         stack_members(forest, X, y).predict(X[:, :5])
     weights = np.ones(len(y))
-    with pytest.raises(ValueError, match=r"OneVsRestClassifier\.fit takes none"):
+    with pytest.raises(ValueError, match=r"OneVsRestClassifier\.fit does not take it"):
         MemberStackingClassifier(OneVsRestClassifier(LINEAR)).fit(X, y, sample_weight=weights)

@@ -594,8 +594,8 @@ def test_frames_with_categories_and_missing_values(waves):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (np.full(20, 3.0), "varies from 3 to 3 only"),
-        (np.repeat(["low", "high"], 10), "which is no number"),
+        (np.full(20, 3.0), "has the range 3 to 3: it is constant"),
+        (np.repeat(["low", "high"], 10), "which is not numeric"),
         (np.append(np.arange(19.0), np.inf), "infinity"),
         (np.append(np.arange(19.0), np.nan), "NaN"),
     ],

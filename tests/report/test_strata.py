@@ -204,7 +204,7 @@ def test_of_many_strata_those_of_the_row_come_first():
 def test_no_map_where_there_is_none():
     alike = BootstrapStrata(3, random_state=0).fit(ROWS)
     text = strata_map(ModelContext(alike, X=ROWS), NAMES)
-    assert text.startswith("No row is closer to one stratum of BootstrapStrata")
+    assert text.startswith("BootstrapStrata has the same affinity")
     narrow = HISS(2, 0.4, random_state=0).fit(ROWS[:, :1])
     assert "at least two columns" in strata_map(ModelContext(narrow, X=ROWS[:, :1]), NAMES)
 

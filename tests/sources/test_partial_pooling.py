@@ -254,7 +254,7 @@ def test_a_splitter_gets_the_sources():
 @pytest.mark.parametrize("bad", [np.full(300, 1.0), np.array(["a", "b"] * 150)])
 def test_bad_targets_are_refused(bad):
     X, _, sites = made(0.0)
-    with pytest.raises(ValueError, match=r"y varies from 1 to 1 only|which is no number"):
+    with pytest.raises(ValueError, match=r"y has the range 1 to 1|which is not numeric"):
         PartialPoolingRegressor().fit(X, bad, sources=sites)
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong is said at once, with the value received and what to do."""
+"""Errors name the value received, what was expected and what to do."""
 
 import numpy as np
 import pytest
@@ -43,11 +43,11 @@ def test_a_stratum_smaller_than_a_row():
     ("size", "total", "message"),
     [
         ((0.5, 0.2), 1.0, r"must be a pair with 0 < low <= high <= 1"),
-        ((0.1, 0.2, 0.3), 1.0, "neither a number nor a pair"),
-        (("a", "b"), 1.0, "neither a number nor a pair"),
-        ((0.1, 0.2), None, "total_size=None cannot be met.*between 0.3 and 0.6"),
-        ((0.1, 0.2), 2.0, "total_size=2.0 cannot be met by 3 strata"),
-        (0.4, 1.0, "total_size=1.0 goes with a pair"),
+        ((0.1, 0.2, 0.3), 1.0, "must be a float or a pair"),
+        (("a", "b"), 1.0, "must be a float or a pair"),
+        ((0.1, 0.2), None, "total_size=None is infeasible.*between 0.3 and 0.6"),
+        ((0.1, 0.2), 2.0, "total_size=2.0 is infeasible for 3 strata"),
+        (0.4, 1.0, "total_size=1.0 requires a pair"),
     ],
 )
 def test_bounds_that_make_no_sense(size, total, message):
@@ -144,7 +144,7 @@ def test_negative_weights(estimator):
 def test_weights_that_leave_a_class_out():
     assert_refused(
         ALL[-1],
-        "sample_weight leaves no weight to class .*'b'",
+        "sample_weight is zero for all rows of class .*'b'",
         sample_weight=np.where(Y == "b", 0, 1),
     )
 
@@ -153,12 +153,12 @@ def test_members_that_take_no_weights():
     knn = KNeighborsClassifier()
     assert_refused(
         StrataEnsembleClassifier(HISS(3, 0.4), knn),
-        "sample_weight needs members that take.*KNeighborsClassifier.fit does not",
+        "sample_weight requires members that take.*KNeighborsClassifier.fit does not",
         sample_weight=np.ones(30),
     )
     assert_refused(
         StrataEnsembleClassifier(HISS(3, 0.4), knn, membership="soft"),
-        "membership='soft' needs members",
+        "membership='soft' requires members",
     )
 
 
@@ -170,12 +170,12 @@ class WithoutWeights(BootstrapStrata):
 def test_a_stratifier_that_takes_no_weights():
     assert_refused(
         StrataEnsembleClassifier(WithoutWeights(3)),
-        "WithoutWeights.fit takes none",
+        "WithoutWeights.fit does not take it",
         sample_weight=np.ones(30),
     )
 
 
-def test_something_that_is_no_stratifier():
+def test_an_estimator_that_is_not_a_stratifier():
     with pytest.raises(TypeError, match=r"StandardScaler\(\) sets no memberships_"):
         StrataEnsembleClassifier(StandardScaler()).fit(X, Y)
 
@@ -206,7 +206,7 @@ def test_columns_in_another_order_later(estimator):
         later(frame[["b", "a", "c"]])
 
 
-def test_words_where_numbers_go():
+def test_categories_in_numeric_columns():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(site="x")
     as_they_are = clone(ALL[-1]).set_params(encode=None)

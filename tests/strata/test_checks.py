@@ -15,7 +15,7 @@ CHECKS = {check.__name__: check for check in stratifier_checks()}
 
 
 class Broken(BootstrapStrata):
-    """Breaks one promise at a time."""
+    """Fails one check at a time."""
 
     breaks = None
 
@@ -48,16 +48,16 @@ class Broken(BootstrapStrata):
 @pytest.mark.parametrize(
     ("breaks", "check", "message"),
     [
-        ("range", "check_memberships_are_shares", "keep memberships between 0 and 1"),
-        ("shape", "check_new_rows_have_memberships", "transform new rows|give log_affinity"),
-        ("labels", "check_labels_count_only_where_required", "without labels"),
-        ("demand", "check_labels_count_only_where_required", "refuse to fit without the labels"),
-        ("seed", "check_the_seed_decides", "same random_state"),
-        ("weights", "check_weights_are_taken", "all weights are doubled"),
-        ("names", "check_names_come_out", "name its strata"),
+        ("range", "check_memberships", "keep memberships between 0 and 1"),
+        ("shape", "check_new_rows", "transform new rows|give log_affinity"),
+        ("labels", "check_labels", "with and without labels"),
+        ("demand", "check_labels", "raise ValueError without the labels"),
+        ("seed", "check_reproducibility", "same random_state"),
+        ("weights", "check_sample_weight", "all weights are doubled"),
+        ("names", "check_feature_names_out", "a unique name"),
     ],
 )
-def test_a_broken_promise_is_named(breaks, check, message):
+def test_failed_checks_are_named(breaks, check, message):
     stratifier = Broken(n_strata=3)
     Broken.breaks = breaks
     try:

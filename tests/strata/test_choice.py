@@ -60,30 +60,30 @@ def test_the_error_of_a_fusion_leaves_out_rows_in_no_fold():
     assert alone == out_of_fold_error(AffinityGate(), outputs, every, FusionContext(affinity))
 
 
-def test_what_is_held_out_was_seen_by_no_member_and_no_fusion():
+def test_out_of_fold_outputs_use_neither_members_nor_fusion_fitted_on_the_row():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
-    by_heart = StrataEnsembleClassifier(HISS(2, 0.6), KNeighborsClassifier(1), random_state=0)
-    held_out = fit_with_out_of_fold(by_heart, X, y)
-    plain = clone(by_heart).fit(X, y)
-    assert held_out.shape == (60, 2)
-    assert (held_out.argmax(axis=1) == y).mean() < 0.7
-    np.testing.assert_array_equal(by_heart.predict_proba(X), plain.predict_proba(X))
+    memorising = StrataEnsembleClassifier(HISS(2, 0.6), KNeighborsClassifier(1), random_state=0)
+    outputs = fit_with_out_of_fold(memorising, X, y)
+    plain = clone(memorising).fit(X, y)
+    assert outputs.shape == (60, 2)
+    assert (outputs.argmax(axis=1) == y).mean() < 0.7
+    np.testing.assert_array_equal(memorising.predict_proba(X), plain.predict_proba(X))
 
 
-def test_a_row_that_no_fold_tests_is_not_held_out():
+def test_a_row_in_no_test_fold_has_no_out_of_fold_output():
     X = np.random.default_rng(1).normal(size=(40, 2))
     y, rows = np.arange(40) % 2, np.arange(40)
     folds = [(rows[20:], rows[:10]), (rows[:20], rows[20:30])]
     ensemble = StrataEnsembleClassifier(HISS(2, 0.6), cv=folds, random_state=0)
-    held_out = fit_with_out_of_fold(ensemble, X, y)
-    assert np.flatnonzero(np.isnan(held_out).any(axis=1)).tolist() == [
+    outputs = fit_with_out_of_fold(ensemble, X, y)
+    assert np.flatnonzero(np.isnan(outputs).any(axis=1)).tolist() == [
         *range(10, 20),
         *range(30, 40),
     ]
 
 
-def test_without_folds_nothing_is_held_out():
+def test_without_folds_there_are_no_out_of_fold_errors():
     ensemble = StrataEnsembleClassifier(HISS(2, 0.6), fusion="mean")
-    with pytest.raises(ValueError, match="fusion='mean' with cv=5 needs no folds"):
+    with pytest.raises(ValueError, match="fusion='mean' with cv=5 uses no folds"):
         fit_with_out_of_fold(ensemble, np.eye(20), np.arange(20) % 2)

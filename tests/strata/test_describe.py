@@ -51,13 +51,13 @@ def test_shares_by_hand():
     np.testing.assert_allclose(h, [[math.pi / 6, -math.pi / 6]])
 
 
-def test_where_quartiles_coincide_deviations_take_their_place():
+def test_where_quartiles_coincide_standard_deviations_are_used():
     values = np.array([0.0, 0, 0, 0, 0, 0, 0, 1])
     *_, sizes = median_effect_sizes(values, np.eye(8)[:, 7:])
     assert sizes[0] == pytest.approx(1 / math.sqrt((0 + 7 / 64) / 2))
 
 
-def test_a_constant_column_and_an_empty_part_do_not_stand_out():
+def test_a_constant_column_and_an_empty_stratum_have_no_effect_size():
     assert median_effect_sizes(np.ones(3), np.ones((3, 1)))[2].tolist() == [0.0]
     assert median_effect_sizes(np.arange(3.0), np.zeros((3, 1)))[2].tolist() == [0.0]
     assert cohens_h(np.array([0, 1]), 2, np.zeros((2, 1)))[2].tolist() == [[0.0, 0.0]]
@@ -97,7 +97,7 @@ def test_units_change_nothing_but_the_medians(values, scale, shift):
 
 
 @given(st.lists(st.tuples(st.integers(-9, 9), st.integers(1, 4)), min_size=1, max_size=8))
-def test_a_weight_is_as_good_as_copies(rows):
+def test_weights_count_as_copies(rows):
     values, weights = (np.array(each, dtype=float) for each in zip(*rows, strict=True))
     copies = np.repeat(values, weights.astype(int))
     (found,) = weighted_quantiles(values, weights[:, None], (0.5,))
@@ -110,11 +110,11 @@ AGE = ColumnDifference("age", "numeric", None, 61.0, 54.0, 0.75)
 SITE = ColumnDifference("site", "categorical", "Basel", 0.92, 0.31, 1.4)
 
 
-TOLD = StrataDescription((StratumDescription(0, "site = Basel", 0.25, 0.1, (SITE, AGE)),), 40)
+DESCRIBED = StrataDescription((StratumDescription(0, "site = Basel", 0.25, 0.1, (SITE, AGE)),), 40)
 
 
 @pytest.mark.parametrize(
-    ("difference", "phrase", "told"),
+    ("difference", "phrase", "text"),
     [
         (AGE, "age high (61)", "age: 61 (all rows 54, +0.8)"),
         (SITE, "site = Basel", "site = Basel: 92% (all rows 31%, +1.4)"),
@@ -140,40 +140,40 @@ TOLD = StrataDescription((StratumDescription(0, "site = Basel", 0.25, 0.1, (SITE
         ),
     ],
 )
-def test_differences_in_plain_words(difference, phrase, told):
+def test_phrases_and_texts_of_differences(difference, phrase, text):
     assert difference.phrase == phrase
-    assert str(difference) == told
+    assert str(difference) == text
 
 
-def test_the_absence_of_something_rare_makes_no_name():
+def test_the_absence_of_a_rare_category_is_not_distinctive():
     assert not ColumnDifference("cp", "categorical", "rare", 0.0, 0.06, -0.5).is_distinctive
     assert ColumnDifference("cp", "categorical", "common", 0.0, 0.5, -1.5).is_distinctive
     assert not ColumnDifference("age", "numeric", None, 1.0, 1.1, -0.1).is_distinctive
 
 
 def test_a_table_and_html():
-    told = TOLD.with_errors([0.1], 0.15, "out-of-fold")
-    head, _, row = str(told).splitlines()
+    described = DESCRIBED.with_errors([0.1], 0.15, "out-of-fold")
+    head, _, row = str(described).splitlines()
     assert head.split() == ["stratum", "name", "rows", "error", "differs", "in"]
     assert row.split()[:6] == ["0", "site", "=", "Basel", "25.0%", "10.0%"]
-    assert "had not seen; on all of them 15.0%." in told.legend
-    assert "<td" in told._repr_html_()
-    assert "error" not in str(TOLD).splitlines()[0]
+    assert "Error: error rate, out-of-fold; on all rows 15.0%." in described.legend
+    assert "<td" in described._repr_html_()
+    assert "error" not in str(DESCRIBED).splitlines()[0]
 
 
-def test_rows_are_in_several_strata_only_where_shares_say_so():
+def test_rows_are_in_several_strata_only_if_shares_exceed_one():
     # one stratum of a quarter of the rows; five of them hold some rows twice
-    assert "a row may be in several" not in TOLD.legend
-    assert "a row may be in several" in replace(TOLD, strata=TOLD.strata * 5).legend
+    assert "a row may be in several" not in DESCRIBED.legend
+    assert "a row may be in several" in replace(DESCRIBED, strata=DESCRIBED.strata * 5).legend
 
 
 def test_errors_that_are_not_known_are_left_out():
-    assert TOLD.with_errors([None], None, "out-of-fold") == TOLD
+    assert DESCRIBED.with_errors([None], None, "out-of-fold") == DESCRIBED
 
 
 def test_it_goes_through_json():
-    text = msgspec.json.encode(TOLD)
-    assert msgspec.json.decode(text, type=StrataDescription) == TOLD
+    text = msgspec.json.encode(DESCRIBED)
+    assert msgspec.json.decode(text, type=StrataDescription) == DESCRIBED
 
 
 def test_two_phrases_and_more_only_where_needed():
@@ -204,7 +204,7 @@ def only(described):
     return [[each.column for each in stratum.differences] for stratum in described.strata]
 
 
-def test_a_frame_with_words_dates_and_gaps():
+def test_a_frame_with_categories_dates_and_missing_values():
     frame = pd.DataFrame(
         {
             "age": [20, 21, 22, 23, 60, 61, 62, 63],
@@ -215,12 +215,12 @@ def test_a_frame_with_words_dates_and_gaps():
         }
     )
     described = describe_strata(frame, HALVES)
-    told = {each.column: str(each) for each in described.strata[1].differences}
-    assert told["site"] == "site = Basel: 75% (all rows 38%, +0.8)"
-    assert told["lab"] == "lab missing: 75% (all rows 38%, +0.8)"
-    assert told["age"].startswith("age: 61.5 (all rows 41.5, +")
-    assert told["seen"].startswith("seen: 2024-05-05 (all rows 2022-03-")
-    assert "flag" not in told  # it does not differ
+    texts = {each.column: str(each) for each in described.strata[1].differences}
+    assert texts["site"] == "site = Basel: 75% (all rows 38%, +0.8)"
+    assert texts["lab"] == "lab missing: 75% (all rows 38%, +0.8)"
+    assert texts["age"].startswith("age: 61.5 (all rows 41.5, +")
+    assert texts["seen"].startswith("seen: 2024-05-05 (all rows 2022-03-")
+    assert "flag" not in texts  # it does not differ
     assert [each.share for each in described.strata] == [0.5, 0.5]
 
 
@@ -233,7 +233,7 @@ def test_arrays_have_names_and_kinds_from_outside():
     assert only(describe_strata(days, np.ones((4, 1)))) == [[]]
 
 
-def test_a_number_of_two_values_is_told_by_its_share():
+def test_a_numeric_column_of_two_values_is_categorical():
     X = np.array([[0.0], [0], [0], [0], [1], [1], [1], [0]])
     (low, high) = describe_strata(X, HALVES, names=["sex"]).strata
     assert (low.name, high.name) == ("sex = 0", "sex = 1")
@@ -280,7 +280,7 @@ def fitted():
     return X, y, sources, StrataEnsembleClassifier(HISS(3, 0.3), random_state=0).fit(X, y)
 
 
-def test_an_ensemble_has_held_out_errors_of_its_own(fitted):
+def test_an_ensemble_has_out_of_fold_errors(fitted):
     X, y, _, model = fitted
     described = model.describe_strata(X)
     assert described.error_rows == "out-of-fold"
@@ -296,10 +296,10 @@ def test_an_ensemble_has_held_out_errors_of_its_own(fitted):
     assert [each.error for each in given_rows.strata] == pytest.approx(expected.tolist())
 
 
-def test_a_table_is_told_in_its_own_words(fitted):
+def test_a_table_is_described_by_its_categories(fitted):
     X, _, _, model = fitted
-    words = np.where(X[:, :1] > 0, "warm", "cold").astype(object)
-    described = model.describe_strata(X, table=pd.DataFrame(words, columns=["weather"]))
+    categories = np.where(X[:, :1] > 0, "warm", "cold").astype(object)
+    described = model.describe_strata(X, table=pd.DataFrame(categories, columns=["weather"]))
     assert {each.column for s in described.strata for each in s.differences} <= {"weather"}
 
 
@@ -310,7 +310,7 @@ def test_sources_keep_their_names(fitted):
     assert model.describe_strata(X).names == ["Basel", "Bern", "Genf"]
 
 
-def test_without_folds_nothing_is_held_out(fitted):
+def test_without_folds_there_are_no_out_of_fold_errors(fitted):
     X, y, _, _ = fitted
     model = StrataEnsembleClassifier(HISS(2, 0.5), fusion="mean", random_state=0).fit(X, y)
     assert model.out_of_fold_error_ is None

@@ -25,7 +25,7 @@ from ensemblage.strata._display import (
     NO_STRATUM,
     outline_strata,
     project,
-    push_apart,
+    separate_labels,
     strongest_stratum,
 )
 
@@ -60,13 +60,13 @@ def test_a_row_without_memberships_has_no_stratum():
     assert strongest_stratum(memberships, None).tolist() == [NO_STRATUM, 1, 0]
 
 
-def test_equal_places_part():
+def test_equal_labels_are_separated():
     places = np.zeros((5, 2))
-    parted = push_apart(places, 0.1)
+    parted = separate_labels(places, 0.1)
     apart = np.linalg.norm(parted[:, None] - parted, axis=2) + np.eye(5)
     assert apart.min() > 0.09
     far = np.array([[0.0, 0.0], [1.0, 1.0]])
-    np.testing.assert_allclose(push_apart(far, 0.1), far, atol=1e-3)
+    np.testing.assert_allclose(separate_labels(far, 0.1), far, atol=1e-3)
 
 
 STRATA = HISS(n_strata=3, stratum_size=0.3, random_state=0)
@@ -88,7 +88,7 @@ def legend(display):
     return [text.get_text() for text in display.ax_.get_legend().get_texts()]
 
 
-def numbers(display):
+def labels(display):
     return [text.get_text() for text in display.ax_.texts]
 
 
@@ -101,7 +101,7 @@ def test_two_columns_are_drawn_as_they_are(plane):
     display = StrataDisplay.from_estimator(STRATA.fit(X), X)
     np.testing.assert_array_equal(display.points, X)
     assert display.ax_.get_xlabel() == "column 0"
-    assert numbers(display) == ["0", "1", "2"]
+    assert labels(display) == ["0", "1", "2"]
     assert len(ellipses(display)) == 3
     assert display.figure_ is display.ax_.figure
     np.testing.assert_allclose(display.sizes, STRATA.transform(X).sum(axis=0))
@@ -120,7 +120,7 @@ def test_outlines_by_hand_of_strata_display():
     assert sorted([flat.width, flat.height]) == pytest.approx([0, 4])
 
 
-def test_equal_memberships_are_decided_by_closeness():
+def test_equal_memberships_are_decided_by_affinity():
     memberships = np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
     affinity = np.array([[-1.0, -2.0], [-2.0, -1.0], [0.0, 0.0]])
     display = StrataDisplay(np.zeros((3, 2)), memberships, affinity=affinity).plot()
@@ -145,7 +145,7 @@ def test_an_ensemble_in_a_pipeline_of_frames(colour_by):
     model = make_pipeline(StandardScaler(), StrataEnsembleClassifier(strata, random_state=0))
     display = StrataDisplay.from_estimator(model.fit(rows, y), rows, y, colour_by=colour_by)
     assert display.ax_.get_xlabel().startswith("column 0")
-    assert len(numbers(display)) == 3
+    assert len(labels(display)) == 3
 
 
 def test_names_of_columns_and_sources(plane):
@@ -158,7 +158,7 @@ def test_names_of_columns_and_sources(plane):
     assert legend(display)[0].startswith("0: Basel (")
 
 
-def test_draws_where_told_and_again(plane):
+def test_draws_on_given_axes_and_again(plane):
     X, y, _ = plane
     _, axes = plt.subplots(1, 2)
     display = StrataDisplay.from_estimator(STRATA.fit(X), X, y, ax=axes[0])
@@ -168,14 +168,14 @@ def test_draws_where_told_and_again(plane):
 
 def test_strata_that_hold_nothing_are_left_out():
     display = StrataDisplay(np.eye(2), np.array([[1.0, 0.0], [1.0, 0.0]])).plot()
-    assert numbers(display) == ["0"]
+    assert labels(display) == ["0"]
 
 
 @pytest.mark.parametrize("n_strata", [12, 30])
 def test_many_strata(n_strata):
     X, _ = make_multi_source(3, 300, 2, random_state=0)
     strata = MixtureStrata(n_strata, assignment="soft", random_state=0).fit(X)
-    assert len(numbers(StrataDisplay.from_estimator(strata, X))) == n_strata
+    assert len(labels(StrataDisplay.from_estimator(strata, X))) == n_strata
 
 
 def test_can_be_written_as_picture(plane, tmp_path):
@@ -186,9 +186,9 @@ def test_can_be_written_as_picture(plane, tmp_path):
         assert (tmp_path / f"map.{suffix}").stat().st_size > 1000
 
 
-def test_words_have_no_place_on_a_map():
+def test_categories_cannot_be_plotted():
     class Jobs(HISS):
-        """Strata of words, under the same contract."""
+        """Strata of categorical columns."""
 
         def transform(self, X):
             return np.eye(2)[: len(X)]
@@ -198,7 +198,7 @@ def test_words_have_no_place_on_a_map():
     rows = pd.DataFrame({"job": ["cook", "smith"], "city": ["Bern", "Uri"]})
     strata = Jobs()
     strata.memberships_ = np.eye(2)
-    with pytest.raises(ValueError, match="X holds text"):
+    with pytest.raises(ValueError, match="X has categorical columns"):
         StrataDisplay.from_estimator(strata, rows)
 
 
@@ -211,11 +211,11 @@ def test_bad_input_is_named(plane):
         StrataDisplay.from_estimator(HISS(), X)
     with pytest.raises(ValueError, match="colour_by='size' must be"):
         StrataDisplay.from_estimator(fitted, X, colour_by="size")
-    with pytest.raises(ValueError, match="colour_by='class' needs the classes: give y"):
+    with pytest.raises(ValueError, match="colour_by='class' requires y"):
         StrataDisplay.from_estimator(fitted, X, colour_by="class")
-    with pytest.raises(ValueError, match="at least two columns; the strata see 1"):
+    with pytest.raises(ValueError, match="at least two columns; the strata have 1"):
         StrataDisplay.from_estimator(HISS(2, 0.5).fit(X[:, :1]), X[:, :1])
-    with pytest.raises(ValueError, match="No row is closer to one stratum of BootstrapStrata"):
+    with pytest.raises(ValueError, match="BootstrapStrata has the same affinity to all strata"):
         StrataDisplay.from_estimator(BootstrapStrata(3).fit(X), X)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         StrataDisplay.from_estimator(fitted, X, y[:-1])
@@ -248,7 +248,7 @@ def test_a_frame_is_taken_as_the_ensemble_takes_it(plane, stratifier):
         assert display.ax_.get_xlabel() == "height"
 
 
-def test_some_strata_are_outlined_and_a_row_is_pointed_at(plane):
+def test_some_strata_are_outlined_and_a_row_is_highlighted(plane):
     X, y, _ = plane
     display = StrataDisplay.of_model(STRATA.fit(X), X, y).plot(strata=[1], mark=3)
     assert len(display.ax_.patches) == 1

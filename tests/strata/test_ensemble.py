@@ -30,7 +30,7 @@ from ensemblage.strata import (
 from ensemblage.strata._ensemble import StrataEnsembleMixin
 
 
-def test_the_shell_is_shared_and_its_parameters_are_all_constrained():
+def test_all_parameters_are_constrained():
     assert issubclass(StrataEnsembleClassifier, StrataEnsembleMixin)
     named = set(inspect.signature(StrataEnsembleMixin.__init__).parameters) - {"self"}
     assert named == set(StrataEnsembleMixin._parameter_constraints)
@@ -43,7 +43,7 @@ PROCESS = GaussianProcessRegressor(RBF(2.0), alpha=0.1, optimizer=None)
 
 
 def made(seed=0, n_rows=240, noise=0.2):
-    """Three places with a linear rule each: rows, numbers, places."""
+    """Three sources with a linear rule each: rows, target, sources."""
     rng = np.random.default_rng(seed)
     place = np.arange(n_rows) % 3
     offset = rng.normal(size=(n_rows, 2))
@@ -62,8 +62,8 @@ def fitted(*args, **options):
     return StrataEnsembleRegressor(*args, random_state=0, **options).fit(X, Y)
 
 
-def rmse(model, **told):
-    return np.sqrt(np.mean((model.predict(X_NEW, **told) - Y_NEW) ** 2))
+def rmse(model, **params):
+    return np.sqrt(np.mean((model.predict(X_NEW, **params) - Y_NEW) ** 2))
 
 
 def test_members_on_strata_learn_what_one_linear_model_cannot():
@@ -73,12 +73,12 @@ def test_members_on_strata_learn_what_one_linear_model_cannot():
 
 @pytest.mark.parametrize("fusion", ["gate", "log_linear", "stacking", "mean"])
 @pytest.mark.parametrize("membership", ["hard", "soft"])
-def test_every_fusion_tells_mean_spread_and_interval(fusion, membership):
+def test_every_fusion_gives_mean_standard_deviation_and_interval(fusion, membership):
     model = fitted(STRATA, fusion=fusion, membership=membership, cv=3)
-    mean, spread = model.predict(X_NEW, return_std=True)
+    mean, std = model.predict(X_NEW, return_std=True)
     low, high = model.predict_interval(X_NEW, coverage=0.8).T
     np.testing.assert_array_equal(mean, model.predict(X_NEW))
-    assert (spread > 0).all()
+    assert (std > 0).all()
     assert ((low < mean) & (mean < high)).all()
     assert 0.65 < ((low <= Y_NEW) & (high >= Y_NEW)).mean() < 0.95
 
@@ -90,7 +90,7 @@ def test_any_stratifier(stratifier):
     assert rmse(fitted(stratifier)) < 0.5
 
 
-def test_strata_may_be_balanced_by_tenths_of_the_target():
+def test_strata_may_be_balanced_by_deciles_of_the_target():
     model = fitted(HISS(3, 1 / 3, class_balance=True))
     tenths = NumericTarget(1.0).stratification_labels(Y)
     for tenth in range(10):
@@ -103,17 +103,17 @@ def test_bags_are_strata_too():
     assert rmse(fitted(BootstrapStrata(4), DecisionTreeRegressor())) < 1.0
 
 
-def test_the_spread_is_right_and_strata_differ_in_it():
+def test_standard_deviations_are_calibrated_and_differ_by_stratum():
     noise = np.array([0.1, 0.1, 1.0])
     y = Y + noise[PLACE] * np.random.default_rng(2).normal(size=240)
     model = StrataEnsembleRegressor(STRATA, random_state=0).fit(X, y)
-    _, spread = model.predict(X_NEW, return_std=True)
-    quiet, loud = spread[PLACE_NEW < 2].mean(), spread[PLACE_NEW == 2].mean()
+    _, std = model.predict(X_NEW, return_std=True)
+    quiet, loud = std[PLACE_NEW < 2].mean(), std[PLACE_NEW == 2].mean()
     assert loud > 2 * quiet
     assert loud == pytest.approx(np.hypot(0.2, 1.0), rel=0.35)
 
 
-def test_members_with_a_spread_of_their_own_are_asked_for_it():
+def test_members_with_return_std_use_it():
     model = fitted(STRATA, [BayesianRidge(), ScaledRidge()], anchor=PROCESS)
     assert model.response_methods_ == ["predict_std"] * 3 + ["predict"] * 3 + ["predict_std"]
     assert isinstance(model.fusion_, AnchoredGate)
@@ -121,7 +121,7 @@ def test_members_with_a_spread_of_their_own_are_asked_for_it():
     assert rmse(model) < 0.4
 
 
-def test_a_strong_anchor_is_listened_to():
+def test_a_strong_anchor_has_a_large_weight():
     rng = np.random.default_rng(0)
     rows = rng.uniform(-3, 3, size=(300, 2))
     y = np.sign(np.sin(3 * rows[:, 0])) + 0.1 * rng.normal(size=300)
@@ -131,26 +131,26 @@ def test_a_strong_anchor_is_listened_to():
     assert model.member_report_[-1]["weight"] > 0.5
 
 
-def test_the_named_anchor_is_a_tuned_machine():
+def test_the_anchor_svm_is_tuned():
     model = fitted(STRATA, anchor="svm", cv=2)
     assert type(model.anchors_[0]).__name__ == "TransformedTargetRegressor"
     assert [len(each) for each in tuned_svr().param_grid.values()] == [3, 3]
-    with pytest.raises(ValueError, match="anchor='tree' is not known; use 'svm' or a regressor"):
+    with pytest.raises(ValueError, match="anchor='tree' is unknown; use 'svm' or a regressor"):
         fitted(STRATA, anchor="tree")
 
 
-def test_known_sources_listen_to_their_own_member():
+def test_known_sources_use_their_own_member():
     # places on top of each other: only the source tells them apart
     rows = X - np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]])[PLACE]
     model = StrataEnsembleRegressor(SourceStrata(), random_state=0).fit(rows, Y, sources=PLACE)
-    told = model.predict(rows, sources=PLACE)
-    assert np.mean((told - Y) ** 2) < 0.3 * np.mean((model.predict(rows) - Y) ** 2)
+    described = model.predict(rows, sources=PLACE)
+    assert np.mean((described - Y) ** 2) < 0.3 * np.mean((model.predict(rows) - Y) ** 2)
     assert model.score(rows, Y, sources=PLACE) > 0.9
     of_source = np.diff(model.predict_interval(rows, sources=PLACE)).mean()
     assert of_source < np.diff(model.predict_interval(rows)).mean()
     new = model.predict(rows[:1], sources=["elsewhere"])
     np.testing.assert_array_equal(new, model.predict(rows[:1]))
-    with pytest.raises(ValueError, match="HISS does not know them"):
+    with pytest.raises(ValueError, match="HISS does not support them"):
         fitted(STRATA).predict(X, sources=PLACE)
 
 
@@ -161,21 +161,21 @@ def test_groups_stay_together():
     assert rmse(model) < 0.4
 
 
-def test_what_is_held_out_was_seen_by_no_member_and_no_fusion():
-    by_heart = StrataEnsembleRegressor(HISS(2, 0.6), DecisionTreeRegressor(), random_state=0)
+def test_out_of_fold_outputs_use_neither_members_nor_fusion_fitted_on_the_row():
+    memorising = StrataEnsembleRegressor(HISS(2, 0.6), DecisionTreeRegressor(), random_state=0)
     noise = np.random.default_rng(5).normal(size=240)
-    held_out = fit_with_out_of_fold(by_heart, X, noise)
-    assert held_out.shape == (240, 2)
-    assert np.mean((held_out[:, 0] - noise) ** 2) > 0.8
-    assert by_heart.out_of_fold_error_ == pytest.approx(
-        np.sqrt(np.mean((held_out[:, 0] - noise) ** 2))
+    outputs = fit_with_out_of_fold(memorising, X, noise)
+    assert outputs.shape == (240, 2)
+    assert np.mean((outputs[:, 0] - noise) ** 2) > 0.8
+    assert memorising.out_of_fold_error_ == pytest.approx(
+        np.sqrt(np.mean((outputs[:, 0] - noise) ** 2))
     )
 
 
 def test_in_sample_fits_have_no_intervals():
     model = fitted(STRATA, cv="in-sample")
     assert model.predict(X_NEW, return_std=True)[1].min() > 0
-    with pytest.raises(ValueError, match="there are none with cv='in-sample'"):
+    with pytest.raises(ValueError, match="cv='in-sample' does not give"):
         model.predict_interval(X_NEW)
 
 
@@ -190,14 +190,14 @@ def test_a_coverage_is_a_share(coverage, error):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (np.full(240, 3.0), "y varies from 3 to 3 only"),
+        (np.full(240, 3.0), "y has the range 3 to 3: it is constant"),
         (np.where(np.arange(240) == 5, np.inf, Y), "infinity"),
         (np.where(np.arange(240) == 5, np.nan, Y), "NaN"),
-        (np.array(["low", "high"] * 120), "'low', which is no number"),
-        (np.where(np.arange(240) == 5, 1e200, Y), "beyond what floats hold"),
+        (np.array(["low", "high"] * 120), "'low', which is not numeric"),
+        (np.where(np.arange(240) == 5, 1e200, Y), "squares overflow"),
     ],
 )
-def test_targets_that_are_no_numbers_are_refused(y, message):
+def test_targets_that_are_not_numeric_are_rejected(y, message):
     with pytest.raises(ValueError, match=message):
         StrataEnsembleRegressor(STRATA).fit(X, y)
 
@@ -225,15 +225,15 @@ def test_the_member_report_and_a_row_explained():
 
 def test_strata_are_described_with_errors_in_the_targets_unit():
     model = fitted(STRATA)
-    told = model.describe_strata(X)
-    assert told.error == model.out_of_fold_error_
-    assert not told.is_classification
-    assert "root of the mean squared error" in told.legend
+    described = model.describe_strata(X)
+    assert described.error == model.out_of_fold_error_
+    assert not described.is_classification
+    assert "RMSE" in described.legend
     given = model.describe_strata(X_NEW, Y_NEW)
     assert given.error == pytest.approx(rmse(model))
 
 
-def test_a_frame_with_words_is_encoded():
+def test_a_frame_with_categories_is_encoded():
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "place": np.array(["x", "y", "z"])[PLACE]})
     model = StrataEnsembleRegressor(STRATA, random_state=0).fit(frame, Y)
     assert hasattr(model, "encoder_")

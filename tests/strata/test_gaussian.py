@@ -53,7 +53,7 @@ def test_mean_and_variance_over_blocks():
     np.testing.assert_allclose(variance, [(2.25 + 2 * 0.25 + 6.25) / 4])
 
 
-def test_rows_by_number_over_blocks():
+def test_rows_by_index_over_blocks():
     picked = pick_rows(MemoryBlocks(POINTS, block_rows=3), np.array([0, 2, 3]))
     np.testing.assert_array_equal(picked, [[0], [4], [5]])
 
@@ -123,7 +123,7 @@ def test_given_centres_have_a_shape():
         Even(init=X[:1]).fit(X)
 
 
-def test_columns_that_say_nothing_are_named():
+def test_constant_columns_are_named_in_a_warning():
     with pytest.warns(ConvergenceWarning, match=r"Columns \[1\] of X are constant"):
         Even().fit(np.column_stack([X[:, 0], np.ones(20)]))
     with pytest.warns(ConvergenceWarning, match="All rows of X are equal"):

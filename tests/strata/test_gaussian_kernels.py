@@ -75,7 +75,7 @@ def test_columns_are_centred_and_squared_where_that_serves(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_centre_that_float32_has_not_is_subtracted_all_the_same(kind):
+def test_a_centre_that_float32_cannot_represent_is_subtracted(kind):
     rows, centre = np.float32([[1e6, 1e6 + 1]]), np.array([1e6 + 0.01, 1e6 - 0.01])
     columns = design_columns(rows, centre, kind)
     assert columns.dtype == np.float32
@@ -102,7 +102,7 @@ def test_few_rows_and_many_have_the_same_columns(dtype, order):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_rows_out_of_reach_have_finite_densities(kind, dtype):
+def test_rows_far_away_have_finite_densities(kind, dtype):
     shapes = {"spherical": np.full(2, 1e-3), "diag": np.full((2, 2), 1e-3),
               "tied": np.eye(2) * 1e-3, "full": np.stack([np.eye(2) * 1e-3] * 2)}  # fmt: skip
     means, centre = np.array([[-1.0, 0.0], [1.0, 0.0]]), np.zeros(2)
@@ -264,7 +264,7 @@ def test_equals_the_plain_twin(dtype, tolerance, seed):
 
 
 @given(st.integers(0, 10_000))
-def test_each_row_is_shared_out_whole(seed):
+def test_responsibilities_of_each_row_sum_to_one(seed):
     rng = np.random.default_rng(seed)
     log_density, log_resp, weights, *caps = random_pass(rng, 4, 30)
     log_density *= 10 ** rng.uniform(-3, 7)
@@ -274,7 +274,7 @@ def test_each_row_is_shared_out_whole(seed):
     assert np.isfinite(carry).all()
 
 
-def test_responsibilities_take_the_place_of_densities_and_nothing_else_changes():
+def test_responsibilities_overwrite_densities_only():
     rng = np.random.default_rng(0)
     log_density, *others = random_pass(rng, 3, 40)
     copies = [array.copy() for array in others]
@@ -284,7 +284,7 @@ def test_responsibilities_take_the_place_of_densities_and_nothing_else_changes()
         np.testing.assert_array_equal(array, copy)
 
 
-def test_what_is_not_a_number_stays_in_its_row():
+def test_nan_stays_in_its_row():
     log_density = np.zeros((2, 300))
     log_density[0, 7] = np.nan
     caps = np.zeros(2), np.zeros(2)

@@ -159,7 +159,7 @@ def test_stopping_early_is_polished_too():
     assert hiss.objective_ >= hiss.objective_path_[-1]
 
 
-def two_clouds(distance, n=500, share=0.4, seed=0):
+def two_clusters(distance, n=500, share=0.4, seed=0):
     rng = np.random.default_rng(seed)
     cut = int(share * n)
     return np.concatenate([rng.normal(size=(cut, 2)), rng.normal(size=(n - cut, 2)) + distance])
@@ -180,8 +180,8 @@ def check_sizes(X, weights, n_strata, size, **options):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n_strata", [3, 4, 6])
 @pytest.mark.parametrize("distance", [30, 60, 1000, 20_000])
-def test_more_strata_than_clouds(distance, n_strata, dtype, weighted):
-    X = two_clouds(distance).astype(dtype)
+def test_more_strata_than_clusters(distance, n_strata, dtype, weighted):
+    X = two_clusters(distance).astype(dtype)
     weights = np.random.default_rng(1).gamma(2.0, size=500) if weighted else np.ones(500)
     hiss = check_sizes(X, weights, n_strata, 0.25)
     assert hiss.polished_
@@ -195,28 +195,28 @@ def test_more_strata_than_clouds(distance, n_strata, dtype, weighted):
     assert hiss.objective_ >= hiss.objective_path_[-1] - cost
 
 
-def test_twins_have_the_dual_variable_of_each():
+def test_coincident_strata_have_equal_dual_variables():
     # a fraction means that the dual variable is what one more share adds: c_j p_j = Z
-    X = two_clouds(1000)
+    X = two_clusters(1000)
     hiss = HISS(4, 0.25, random_state=0).fit(X)
     log_density = hiss.log_affinity(X)
     with np.errstate(divide="ignore"):
         log_sums = np.logaddexp.reduce(np.log(hiss.memberships_) + log_density, axis=1)
-    gap = hiss.log_scales_ + log_density - log_sums[:, None]
+    difference = hiss.log_scales_ + log_density - log_sums[:, None]
     inside = (hiss.memberships_ > 0) & (hiss.memberships_ < 1)
     assert inside.any(axis=0).all()
-    np.testing.assert_allclose(gap[inside], 0, atol=1e-6)
+    np.testing.assert_allclose(difference[inside], 0, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_covariance_of_strata_that_coincide(kind):
-    hiss = check_sizes(two_clouds(300), np.ones(500), 5, 0.2, covariance_type=kind)
+    hiss = check_sizes(two_clusters(300), np.ones(500), 5, 0.2, covariance_type=kind)
     assert hiss.polished_
     assert len(np.unique(hiss.coincident_groups_)) == 2
 
 
 def test_sizes_that_range_and_classes():
-    X = two_clouds(300)
+    X = two_clusters(300)
     y = np.arange(500) % 2
     ranging = HISS(4, (0.1, 0.4), total_size=0.9, random_state=0).fit(X)
     assert ranging.polished_
@@ -238,7 +238,7 @@ def test_the_same_start_twice_is_the_same_stratum_twice(dtype):
 
 
 def test_the_paper_shares_new_rows_too():
-    X = two_clouds(2000)
+    X = two_clusters(2000)
     hiss = HISS(4, 0.25, polish=False, random_state=0).fit(X)
     assert not hiss.polished_
     np.testing.assert_allclose(hiss.transform(X).sum(axis=0), 125, rtol=1e-6)
@@ -406,17 +406,17 @@ def test_the_first_batch_is_a_fit_and_a_fit_may_go_on():
 
 
 @pytest.mark.parametrize(
-    ("batch", "words"),
+    ("batch", "message"),
     [
         (np.full((5, 3), np.nan), "(?i)nan"),
         (np.full((5, 3), 1e200), "squares overflow"),
         (np.ones((5, 2)), "2 features, but HISS is expecting 3"),
     ],
 )
-def test_a_bad_batch_changes_nothing(batch, words):
+def test_a_bad_batch_changes_nothing(batch, message):
     model = HISS(3, 0.4, random_state=0).fit(stream_rows(4))
     before = dict(vars(model))
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=message):
         model.partial_fit(batch)
     assert vars(model) == before
 
@@ -452,7 +452,7 @@ def test_a_stream_goes_on_after_it_was_saved(tmp_path):
 
 def test_the_number_of_strata_stays():
     model = HISS(3, 0.4, random_state=0).fit(stream_rows(0)).set_params(n_strata=4)
-    with pytest.raises(ValueError, match="n_strata=4, but the stream began with 3 strata"):
+    with pytest.raises(ValueError, match=r"n_strata=4, but the first batch .* 3 strata"):
         model.partial_fit(stream_rows(1))
 
 
@@ -470,9 +470,9 @@ def kkt_gap(hiss, X):
     log_p = StrataModel(centre, gaussians, hiss.covariance_type).log_densities(X)
     with np.errstate(divide="ignore"):
         log_z = np.logaddexp.reduce(np.log(tau) + log_p, axis=0)
-    gap = hiss.log_scales_[:, None] + log_p - log_z
+    difference = hiss.log_scales_[:, None] + log_p - log_z
     inside = (tau > 0) & (tau < 1)
-    return np.where(inside, np.abs(gap), np.where(tau == 1, -gap, gap)).max()
+    return np.where(inside, np.abs(difference), np.where(tau == 1, -difference, difference)).max()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -621,7 +621,7 @@ def test_a_callback_may_end_the_loop():
 
 
 def test_stopping_early_warns_and_says_what_to_try():
-    with pytest.warns(ConvergenceWarning, match="max_iter=1 iterations.*Raise max_iter or tol"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 iterations.*Increase max_iter or tol"):
         hiss = HISS(4, 0.4, max_iter=1, random_state=0).fit(blobs_hiss(0))
     assert not hiss.converged_
     assert hiss.n_iter_ == 1

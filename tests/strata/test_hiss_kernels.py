@@ -37,7 +37,7 @@ def test_nothing_is_capped_when_all_rows_are_alike():
     np.testing.assert_allclose(capped_memberships(np.zeros(10), size=4.0), 0.4)
 
 
-def test_the_whole_weight_makes_everybody_a_full_member():
+def test_the_whole_weight_gives_all_rows_membership_one():
     np.testing.assert_allclose(capped_memberships(np.array([0.0, -5.0, -1e10]), 3.0), 1.0)
 
 
@@ -118,7 +118,7 @@ def test_a_stratum_of_width_zero_is_left_out():
     assert counts.sum() == masses.sum() == 0
 
 
-def test_what_is_not_a_number_is_counted_below_all_bins():
+def test_nan_is_counted_below_all_bins():
     log_resp = np.array([[np.nan, -0.5, np.inf]])
     counts, _ = bin_masses(log_resp, np.ones(3), np.array([-1.0]), np.array([0.5]), 2)
     np.testing.assert_array_equal(counts, [[1, 0, 1, 1]])
@@ -284,7 +284,7 @@ def test_masses_below_a_window_hold_at_any_depth(depth):
     np.testing.assert_allclose(near.rest, np.exp(below - depth + 1.0).sum(), rtol=1e-12)
 
 
-def test_what_is_not_a_number_is_on_no_side():
+def test_nan_is_neither_above_nor_below():
     log_resp = np.array([[np.nan, -1.0, -3.0]])
     near = look(log_resp, np.ones(3), ScaleWindows(np.array([-2.0]), np.zeros(1)))
     assert (near.inside, near.above) == ([1.0], [0.0])
@@ -318,9 +318,9 @@ def kkt_gap(tau, log_density, log_scales):
     """How far each row is from its optimum, in logs: r_j against Z."""
     with np.errstate(divide="ignore"):
         log_z = np.logaddexp.reduce(np.log(tau) + log_density, axis=0)
-    gap = log_scales[:, None] + log_density - log_z
+    difference = log_scales[:, None] + log_density - log_z
     inside = (tau > 0) & (tau < 1)
-    return np.where(inside, np.abs(gap), np.where(tau == 1, -gap, gap)).max()
+    return np.where(inside, np.abs(difference), np.where(tau == 1, -difference, difference)).max()
 
 
 @RUNS
@@ -355,12 +355,12 @@ def test_no_row_can_do_better(seed):
 
 @RUNS
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("spread", [0.1, 3.0, 100.0, 1e5])
+@pytest.mark.parametrize("scale", [0.1, 3.0, 100.0, 1e5])
 @pytest.mark.parametrize("n_strata", [1, 2, 7, 30])
-def test_equals_the_walk_over_all_strata(run, dtype, spread, n_strata):
+def test_equals_the_loop_over_all_strata(run, dtype, scale, n_strata):
     rng = np.random.default_rng(0)
-    log_density = rng.normal(scale=spread, size=(n_strata, 150)).astype(dtype)
-    log_scales = rng.normal(scale=3, size=n_strata) + rng.choice([-5, 0, 20, spread], n_strata)
+    log_density = rng.normal(scale=scale, size=(n_strata, 150)).astype(dtype)
+    log_scales = rng.normal(scale=3, size=n_strata) + rng.choice([-5, 0, 20, scale], n_strata)
     tau, log_sums = run(log_density, log_scales)
     assert tau.dtype == dtype
     for i in range(150):
@@ -370,7 +370,7 @@ def test_equals_the_walk_over_all_strata(run, dtype, spread, n_strata):
 
 
 @given(st.integers(0, 100_000))
-def test_bounds_hold_and_sure_strata_are_full(seed):
+def test_bounds_hold_and_certain_memberships_are_one(seed):
     rng = np.random.default_rng(seed)
     log_density = rng.normal(scale=10 ** rng.uniform(-2, 2), size=(6, 20))
     log_scales = rng.normal(scale=10 ** rng.uniform(-2, 2), size=6)
@@ -393,13 +393,13 @@ def test_rows_infinitely_far_from_all_strata_get_none():
 @pytest.mark.parametrize("seed", range(5))
 def test_equals_a_general_optimiser(seed):
     rng = np.random.default_rng(seed)
-    density, prices = rng.gamma(1.0, size=4), rng.gamma(1.0, size=4) + 0.1
+    density, dual = rng.gamma(1.0, size=4), rng.gamma(1.0, size=4) + 0.1
 
     def loss(tau):
-        return prices @ tau - np.log(density @ tau)
+        return dual @ tau - np.log(density @ tau)
 
     def slope(tau):
-        return prices - density / (density @ tau)
+        return dual - density / (density @ tau)
 
     best = minimize(
         loss,
@@ -409,7 +409,7 @@ def test_equals_a_general_optimiser(seed):
         method="SLSQP",
         options={"ftol": 1e-14},
     )
-    tau = optimal_memberships(np.log(density)[:, None], -np.log(prices))[0][:, 0]
+    tau = optimal_memberships(np.log(density)[:, None], -np.log(dual))[0][:, 0]
     assert loss(tau) <= best.fun + 1e-9
 
 
@@ -428,7 +428,7 @@ def test_sizes_and_breakpoints_by_hand(run):
 
 
 @given(st.integers(0, 100_000))
-def test_breakpoints_tell_how_sizes_change(seed):
+def test_breakpoints_give_the_change_of_sizes(seed):
     # where scales are so high that fractions hardly happen, moving one past its bins moves the
     # size by the weight in them
     rng = np.random.default_rng(seed)

@@ -64,7 +64,7 @@ def scale_at(height):
     return SplitScales(np.array([height]), np.zeros(1))
 
 
-def test_a_window_goes_on_as_the_scale_went():
+def test_a_window_extrapolates_the_scale():
     # it moved from -4 to -3, and was missed by nothing; 1,280 rows: 64 are wanted, 32 were seen
     before = MembershipPrior(scale_at(-4.0), ScaleWindows(np.array([-3.1]), np.array([-2.9])))
     (lower,), (upper,) = extrapolate_windows(source_of(1280), scale_at(-3.0), before, sums_of(32.0))
@@ -163,7 +163,7 @@ def test_an_iteration_takes_at_most_ten_passes(dtype, sizes):
 
 
 def random_log_resp(rng, n_strata, n_rows):
-    """Affinities of all kinds: alike, spread out, tied, and as far down as -1e10."""
+    """Affinities of all kinds: similar, dispersed, tied, and as low as -1e10."""
     depth = 10 ** rng.uniform(-3, 10, size=(n_strata, 1))
     log_resp = -depth * rng.uniform(size=(n_strata, n_rows)) ** rng.integers(1, 6)
     tied = rng.uniform(size=log_resp.shape) < rng.choice([0, 0.5])
@@ -289,7 +289,7 @@ def test_a_stratum_does_not_diverge_from_itself(kind):
     assert jeffreys_divergences(model_of(kind), 2, [2])[0] == pytest.approx(0, abs=1e-12)
 
 
-def test_strata_that_differ_by_less_than_a_hair_are_one_group():
+def test_nearly_equal_strata_are_one_group():
     means = [[0.0], [5.0], [1e-4], [5.0], [0.2]]
     gaussians = make_gaussians(np.array(means), np.ones((5, 1)), "diag")
     groups = coincident_groups(StrataModel(np.zeros(1), gaussians, "diag"))
@@ -306,7 +306,7 @@ def test_a_group_is_a_stratum_with_the_sum_of_the_densities():
 
 
 def test_scales_and_sizes_of_groups_and_back():
-    # twice the price of one member, so half its scale
+    # twice the dual variable of one stratum, so half its scale
     groups = MergedDensities(None, np.array([0, 1, 0]))
     np.testing.assert_allclose(groups.merge_sizes(np.array([10.0, 7.0, 20.0])), [15, 7])
     joined = groups.merge_scales(np.log([6.0, 3.0, 6.0]))
@@ -324,15 +324,18 @@ def test_strata_of_their_own_keep_every_bit():
     assert groups.merge_logs(density) is density
 
 
-def clouds(seed, n_rows, n_columns=2):
+def clusters(seed, n_rows, n_columns=2):
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n_rows, n_columns)) + 2 * rng.integers(3, size=(n_rows, 1))
 
 
 def problem_of(X, n_strata, seed=0, weights=None):
     rng = np.random.default_rng(seed)
-    means, spread = rng.normal(1, 2, size=(n_strata, X.shape[1])), np.ones((n_strata, X.shape[1]))
-    model = StrataModel(np.zeros(X.shape[1]), make_gaussians(means, spread, "diag"), "diag")
+    means, variances = (
+        rng.normal(1, 2, size=(n_strata, X.shape[1])),
+        np.ones((n_strata, X.shape[1])),
+    )
+    model = StrataModel(np.zeros(X.shape[1]), make_gaussians(means, variances, "diag"), "diag")
     source = MemoryBlocks(X, block_rows=500).begin(weights)
     return DualProblem(source, MergedDensities(model, coincident_groups(model)))
 
@@ -344,9 +347,9 @@ def evaluate_and_mark(problem, log_scales, radius):
 
 
 @given(st.integers(0, 100_000))
-def test_the_active_set_stands_for_all_rows(seed):
+def test_the_active_set_gives_the_sizes_of_all_rows(seed):
     rng = np.random.default_rng(seed)
-    X, n_strata = clouds(seed, 1200), int(rng.integers(1, 6))
+    X, n_strata = clusters(seed, 1200), int(rng.integers(1, 6))
     weights = rng.gamma(2.0, size=len(X))
     problem, other = (problem_of(X, n_strata, seed, weights) for _ in range(2))
     log_scales, radius = rng.normal(1, 2, n_strata), 10 ** rng.uniform(-4, -1, n_strata)
@@ -359,7 +362,7 @@ def test_the_active_set_stands_for_all_rows(seed):
 
 
 def test_scales_outside_the_active_radius_are_evaluated_on_all_rows():
-    X, log_scales, radius = clouds(0, 1200), np.zeros(3), np.full(3, 1e-3)
+    X, log_scales, radius = clusters(0, 1200), np.zeros(3), np.full(3, 1e-3)
     problem, other = (problem_of(X, 3) for _ in range(2))
     evaluate_and_mark(problem, log_scales, radius)
     problem._keeps_active = False
@@ -372,7 +375,7 @@ def test_scales_outside_the_active_radius_are_evaluated_on_all_rows():
 
 
 def test_nearest_breakpoints_are_those_of_all_rows():
-    X, log_scales, radius = clouds(1, 1200), np.full(3, 5.0), np.full(3, 5e-2)
+    X, log_scales, radius = clusters(1, 1200), np.full(3, 5.0), np.full(3, 5e-2)
     problem, other = (problem_of(X, 3) for _ in range(2))
     evaluate_and_mark(problem, log_scales, radius)
     for residual in (np.array([0.3, -0.2, 0.0]), np.array([4.5, -3.1, 0.9])):
@@ -392,7 +395,7 @@ def test_nearest_breakpoints_are_those_of_all_rows():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_fit_is_the_same_with_few_rows_as_with_all(monkeypatch, dtype, weighted):
-    X = clouds(2, 5000).astype(dtype)
+    X = clusters(2, 5000).astype(dtype)
     weights = np.random.default_rng(0).gamma(2.0, size=len(X)) if weighted else None
     passes = {}
     for least in (np.inf, 0):
@@ -421,7 +424,7 @@ def counting(kernel, asked):
 
 
 def test_an_active_set_is_kept_if_it_is_small(monkeypatch):
-    problem, radius = problem_of(clouds(3, 1000), 4), np.full(4, 0.1)
+    problem, radius = problem_of(clusters(3, 1000), 4), np.full(4, 0.1)
     whole, shared = (problem.evaluate(np.full(4, scale), radius) for scale in (8.0, -1.0))
     problem.plan_active_set(whole, radius, radius / 100)
     assert MIN_ENTRIES > 1000 * 4
@@ -431,6 +434,6 @@ def test_an_active_set_is_kept_if_it_is_small(monkeypatch):
     assert problem._keeps_active
     problem.plan_active_set(whole, radius, 100 * radius)
     assert not problem._keeps_active
-    # at such prices each row has a fraction somewhere, and so breakpoints right there
+    # here each row has a fractional membership, and so a breakpoint at distance zero
     problem.plan_active_set(shared, radius, radius / 100)
     assert not problem._keeps_active

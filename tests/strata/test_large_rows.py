@@ -95,7 +95,7 @@ def test_a_rare_class_is_not_lost(stored):
     assert model.classes_.tolist() == ["no", "rare", "yes"]
 
 
-def test_numbers_and_names(tmp_path):
+def test_numeric_targets_and_names(tmp_path):
     pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     X, y = make_multi_source(3, n_samples=2000, task="regression", random_state=0)
     names = [f"c{j}" for j in range(X.shape[1])]
@@ -110,7 +110,7 @@ def test_numbers_and_names(tmp_path):
 @pytest.mark.parametrize("name", ["sources", "groups"])
 def test_sources_and_groups_need_rows_in_memory(stored, name):
     path, _, y = stored
-    with pytest.raises(ValueError, match="are for rows in memory"):
+    with pytest.raises(ValueError, match="require rows in memory"):
         small().fit(path, y, **{name: y})
 
 

@@ -50,8 +50,8 @@ def test_as_scikit_learn_on_any_rows(seed, n_classes, C):
     check_same_bits(rows_of(seed, n_classes), C=C)
 
 
-def test_too_few_steps_are_told():
-    with pytest.warns(ConvergenceWarning, match=r"after 2 iterations.*Raise `max_iter` \(now 2\)"):
+def test_too_few_iterations_warn():
+    with pytest.warns(ConvergenceWarning, match=r"after 2 iter.*Increase `max_iter` \(now 2\)"):
         solve_logistic(*rows_of(0, 2), max_iter=2)
 
 
@@ -73,7 +73,7 @@ def test_coefficients_are_in_the_columns_units():
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_it_says_what_the_pipeline_says(wine, classes, fit_intercept):
+def test_predictions_equal_those_of_the_pipeline(wine, classes, fit_intercept):
     X, y = wine[0][wine[1] < classes], wine[1][wine[1] < classes]
     settings = {"fit_intercept": fit_intercept, "C": 0.3, **EXACT}
     pipeline = make_pipeline(StandardScaler(), LogisticRegression(**settings)).fit(X, y)
@@ -186,7 +186,7 @@ def test_it_is_ridge_regression_on_standardised_columns(alpha):
     np.testing.assert_allclose(model.coef_, twin.coef_ / scaler.scale_)
 
 
-def test_the_penalty_is_chosen_by_rows_left_out_one_at_a_time():
+def test_the_penalty_is_chosen_by_leave_one_out():
     X, y = made(1, n_rows=12)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     errors = []

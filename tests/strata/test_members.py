@@ -42,7 +42,7 @@ def read(X=X, y=Y, weights=None, sources=None, groups=None, encode="auto"):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_words_make_a_frame_mixed_and_truth_values_do_not(frame):
+def test_strings_make_a_frame_mixed_and_booleans_do_not(frame):
     assert is_mixed_frame(frame({"a": [1.0], "b": ["x"]}))
     assert not is_mixed_frame(frame({"a": [1.0], "b": [True], "c": [2]}))
     assert not is_mixed_frame(np.array([["x"]], dtype=object))
@@ -56,7 +56,7 @@ def test_pipelines_and_networks_get_frames_as_they_are():
     assert plain._encoder_for(frame) is not None
 
 
-def test_classes_become_numbers_and_weights_are_ones():
+def test_classes_become_codes_and_weights_are_ones():
     data = read()
     assert data.target.classes.tolist() == ["a", "b"]
     assert data.y.tolist() == [1, 0, 0] * 4
@@ -64,7 +64,7 @@ def test_classes_become_numbers_and_weights_are_ones():
     np.testing.assert_array_equal(data.weights, 1)
 
 
-def test_a_frame_with_words_stays_a_frame_if_it_is_not_encoded():
+def test_a_frame_with_categories_stays_a_frame_if_it_is_not_encoded():
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(site="x")
     assert read(frame, encode=None).X is frame
     assert read(frame).X.shape == (12, 2)  # one site does not vary
@@ -111,7 +111,7 @@ def test_the_default_is_one_kind_of_member_behind_the_fusion_itself():
     assert parts.fusion is gate
 
 
-def test_each_kind_is_asked_for_the_best_that_it_has():
+def test_each_member_uses_its_most_informative_method():
     linear = LogisticRegression()
     parts = resolve_parts(ClassTarget, [linear, SVC()], ["svm", linear], Mean())
     assert [name for name, _ in parts.members] == ["predict_proba", "decision_function"]
@@ -127,16 +127,16 @@ def test_a_gate_beside_others_is_anchored(estimator, anchor, n_anchors):
     assert (fusion.gate.temperature, fusion.n_anchors) == (3.0, n_anchors)
 
 
-def test_weights_are_asked_of_those_that_get_them():
+def test_only_members_that_get_weights_must_take_them():
     knn, linear = KNeighborsClassifier(), LogisticRegression()
     resolve_parts(ClassTarget, linear, knn, Mean(), soft=True)
-    with pytest.raises(ValueError, match="membership='soft' needs members that take"):
+    with pytest.raises(ValueError, match="membership='soft' requires members that take"):
         resolve_parts(ClassTarget, knn, None, Mean(), soft=True)
-    with pytest.raises(ValueError, match="sample_weight needs members that take"):
+    with pytest.raises(ValueError, match="sample_weight requires members that take"):
         resolve_parts(ClassTarget, linear, knn, Mean(), weighted=True)
 
 
-def test_the_tuned_machine_tries_nine_settings():
+def test_the_tuned_svm_tries_nine_settings():
     grid = tuned_svm().param_grid
     assert [len(values) for values in grid.values()] == [3, 3]
 
@@ -156,7 +156,7 @@ def test_the_strongest_rows_up_to_the_size_by_hand():
     assert strongest_rows(np.array([0.1, 0.0, 0.0, 0.0]), np.ones(4)).tolist() == [0]
 
 
-def test_tasks_go_kind_by_kind_and_anchors_get_all_rows():
+def test_tasks_are_ordered_by_member_and_anchors_get_all_rows():
     parts = resolve_parts(ClassTarget, [GaussianNB(), LogisticRegression()], GaussianNB(), Mean())
     tasks = member_tasks(parts, MEMBERSHIPS, DATA)
     assert [task.stratum for task in tasks] == [0, 1, 0, 1, None]

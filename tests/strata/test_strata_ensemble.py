@@ -70,7 +70,7 @@ def test_every_fusion_gives_probabilities(fusion, membership):
 
 
 @pytest.mark.parametrize("member", [SVC(kernel="linear"), RidgeClassifier()])
-def test_members_without_probabilities_are_asked_for_decisions(member):
+def test_members_without_probabilities_use_decision_values(member):
     X, y = iris()
     ensemble = fitted(X, y, STRATA, member, fusion="mean")
     assert not hasattr(ensemble, "predict_proba")
@@ -90,7 +90,7 @@ class OnlyPredicts(KNeighborsClassifier):
     predict_proba = property()
 
 
-def test_a_member_that_only_predicts_will_do():
+def test_a_member_with_predict_only():
     X, y = iris()
     strata = HISS(n_strata=3, stratum_size=0.9)
     ensemble = fitted(X, y, strata, OnlyPredicts(), final_estimator=DecisionTreeClassifier())
@@ -125,13 +125,13 @@ def test_a_stratum_of_one_class_gets_a_constant_member():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(size=(30, 2)) + 50])
     y = np.array(["a", "b"] * 30 + ["c"] * 30)
-    with pytest.warns(UserWarning, match=r"1 of 3 strata hold one class only.*Larger or fewer"):
+    with pytest.warns(UserWarning, match=r"1 of 3 strata hold one class only.*larger or fewer"):
         ensemble = fitted(X, y, HISS(n_strata=3, stratum_size=1 / 3))
     assert len(ensemble.constant_strata_) == 1
     assert (ensemble.predict(X[60:]) == "c").all()
 
 
-def test_classes_that_a_member_never_saw_do_not_win():
+def test_classes_unseen_by_a_member_are_not_predicted():
     rng = np.random.default_rng(1)
     X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + 50])
     y = np.array(["a", "b"] * 30 + ["c", "d", "e"] * 20)
@@ -153,7 +153,7 @@ class Memory(KNeighborsClassifier):
         return np.where(distance > 0, 1 / len(self.classes_), known)
 
 
-def test_held_out_outputs_never_come_from_a_member_that_saw_the_row(groups):
+def test_out_of_fold_outputs_never_come_from_a_member_fitted_on_the_row(groups):
     X, y = groups
     fusion = KeepsOutputs()
     ensemble = fitted(X, y, STRATA, Memory(), fusion=fusion, anchor=Memory(), cv=4)
@@ -232,7 +232,7 @@ def test_works_inside_scikit_learns_own():
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames_with_words_reach_the_members_as_they_are(library, groups):
+def test_frames_with_categories_are_passed_to_the_members(library, groups):
     frames = pytest.importorskip(library)
     X, y = groups
     frame = frames.DataFrame({"a": X[:, 0], "b": X[:, 1], "site": ["x", "y"] * 60})

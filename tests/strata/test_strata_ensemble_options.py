@@ -33,7 +33,7 @@ def fitted(X, y, *args, fit=None, **options):
     return model.fit(X, y, **(fit or {}))
 
 
-def test_a_gate_learns_what_each_place_has_of_its_own(groups):
+def test_a_gate_learns_the_rule_of_each_source(groups):
     X, y = groups
     alone = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y).score(X, y)
     assert fitted(X, y, STRATA).score(X, y) > max(0.9, alone + 0.2)
@@ -46,7 +46,7 @@ def test_known_sources_are_not_needed_at_prediction(groups, sources):
     assert model.score(X, y) > 0.9
 
 
-def test_sources_travel_by_metadata_routing(groups, sources):
+def test_sources_are_routed_as_metadata(groups, sources):
     X, y = groups
     with sklearn.config_context(enable_metadata_routing=True):
         model = StrataEnsembleClassifier(SourceStrata(), random_state=0)
@@ -58,8 +58,8 @@ def test_sources_travel_by_metadata_routing(groups, sources):
     assert scores["test_score"].mean() > 0.8
 
 
-def test_sources_for_a_stratifier_that_knows_none(groups, sources):
-    with pytest.raises(ValueError, match=r"sources was given, but HISS.fit takes none"):
+def test_sources_for_a_stratifier_without_sources(groups, sources):
+    with pytest.raises(ValueError, match=r"sources was given, but HISS.fit does not take it"):
         fitted(*groups, STRATA, fit={"sources": sources})
 
 
@@ -78,7 +78,7 @@ class KeepsRows(GaussianNB):
 
 
 @pytest.mark.parametrize("cv", [4, GroupKFold(3)])
-def test_groups_never_straddle(groups, cv):
+def test_groups_are_never_split(groups, cv):
     X, y = groups
     group = np.arange(120) % 12
     rows = np.column_stack([X, group])
@@ -92,11 +92,11 @@ def test_groups_never_straddle(groups, cv):
 
 
 def test_one_group_cannot_be_split(groups):
-    with pytest.raises(ValueError, match="groups holds 1 group"):
+    with pytest.raises(ValueError, match="groups has 1 group"):
         fitted(*groups, STRATA, fit={"groups": np.zeros(120)})
 
 
-def test_rows_of_the_past_only(groups):
+def test_time_series_splits(groups):
     X, y = groups
     order = np.random.default_rng(0).permutation(120)
     model = fitted(X[order], y[order], HISS(2, 0.6), cv=TimeSeriesSplit(4))
@@ -114,14 +114,14 @@ def test_an_anchor_keeps_the_ensemble_from_losing(groups):
     assert model.member_report_[-1]["weight"] > 0.5
 
 
-def test_the_named_anchor_is_a_tuned_machine(groups):
+def test_the_anchor_svm_is_tuned(groups):
     model = fitted(*groups, STRATA, anchor="svm")
     assert model.anchors_[0][-1].kernel == "rbf"
     assert model.predict_proba(groups[0]).shape == (120, 2)
 
 
 def test_an_unknown_anchor(groups):
-    with pytest.raises(ValueError, match="anchor='forest' is not known"):
+    with pytest.raises(ValueError, match="anchor='forest' is unknown"):
         fitted(*groups, STRATA, anchor="forest")
 
 
@@ -145,7 +145,7 @@ def test_the_size_of_the_strata_is_chosen_out_of_fold(groups):
     assert len(model.estimators_) == model.n_strata_ == 6
 
 
-def test_a_number_or_none_switches_the_choice_off(groups):
+def test_a_given_size_or_none_is_not_chosen(groups):
     X, y = groups
     assert fitted(X, y, HISS(4, 0.3)).trials_ == []
     assert fitted(X, y, HISS(4, 0.3)).stratum_size_ == 0.3
@@ -169,14 +169,14 @@ def test_every_member_is_described(groups):
 def test_a_row_is_explained(groups, options):
     X, y = groups
     model = fitted(X, y, STRATA, **options)
-    told = model.explain_row(X[0])
-    assert told["prediction"] == model.predict(X[:1])[0]
-    np.testing.assert_allclose(told["scores"], model.predict_proba(X[:1])[0])
-    assert told["strata"].shape == (3,)
-    assert told["members"].shape == (3 + len(model.anchors_), 2)
-    assert told["weights"].sum() == pytest.approx(1)
+    explained = model.explain_row(X[0])
+    assert explained["prediction"] == model.predict(X[:1])[0]
+    np.testing.assert_allclose(explained["scores"], model.predict_proba(X[:1])[0])
+    assert explained["strata"].shape == (3,)
+    assert explained["members"].shape == (3 + len(model.anchors_), 2)
+    assert explained["weights"].sum() == pytest.approx(1)
     if not options:
-        assert told["weights"].argmax() == told["strata"].argmax()
+        assert explained["weights"].argmax() == explained["strata"].argmax()
 
 
 def test_a_row_of_a_frame_is_explained(groups):
@@ -187,14 +187,14 @@ def test_a_row_of_a_frame_is_explained(groups):
     assert model.explain_row(frame.iloc[[5]])["prediction"] == model.predict(frame.iloc[[5]])[0]
 
 
-def test_local_competence_looks_around_the_rows(groups):
+def test_local_competence_uses_neighbouring_rows(groups):
     X, y = groups
     model = fitted(X, y, STRATA, fusion=LocalCompetence(10))
     alone = LogisticRegression().fit(X, y).score(X, y)
     assert model.fusion_.neighbors_.n_features_in_ == 2
     assert model.score(X, y) > alone + 0.1
-    told = model.explain_row(X[0])
-    assert told["weights"].argmax() == told["strata"].argmax()
+    explained = model.explain_row(X[0])
+    assert explained["weights"].argmax() == explained["strata"].argmax()
     assert model.member_report_[0]["weight"] is None
 
 
@@ -210,7 +210,7 @@ class MustNotBeFitted(HISS):
         raise AssertionError("work was done")
 
 
-def test_a_fusion_that_needs_numbers_is_refused_with_words_before_any_work(groups):
+def test_a_fusion_that_needs_numeric_columns_is_rejected_before_the_fit(groups):
     pd = pytest.importorskip("pandas")
     X, y = groups
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(site="x")
@@ -271,7 +271,7 @@ class Counter:
 
 
 @pytest.mark.usefixtures("callbacks")
-def test_callbacks_hear_of_each_setting_and_may_end_the_search():
+def test_callbacks_are_called_for_each_setting_and_may_stop_the_search():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 2))
     y = (X[:, 0] > 0).astype(int)

@@ -28,26 +28,26 @@ from ensemblage.strata._targets import (
 TWO = ClassTarget(np.array(["no", "yes"]))
 
 
-def test_classes_are_numbered_and_must_have_weight():
+def test_classes_are_encoded_and_must_have_weight():
     y, target = ClassTarget.read(np.array(["b", "a", "b"]), np.ones(3))
     assert y.tolist() == [1, 0, 1]
     assert target.classes.tolist() == ["a", "b"]
-    with pytest.raises(ValueError, match="no weight to class 'a'"):
+    with pytest.raises(ValueError, match="zero for all rows of class 'a'"):
         ClassTarget.read(np.array(["b", "a", "b"]), np.array([1.0, 0.0, 1.0]))
     with pytest.raises(ValueError, match="one class only, 'a'"):
         ClassTarget.read(np.array(["a", "a"]), np.ones(2))
 
 
 def test_losses_and_likelihoods_of_classes_by_hand():
-    said = np.array([[0.9, 0.1], [0.6, 0.4]])
+    outputs = np.array([[0.9, 0.1], [0.6, 0.4]])
     y = np.array([0, 1])
-    assert TWO.losses(said, y).tolist() == [False, True]
-    assert TWO.likelihoods(said, y).tolist() == [0.9, 0.4]
-    assert TWO.likelihoods(said - 3, y) is None
+    assert TWO.losses(outputs, y).tolist() == [False, True]
+    assert TWO.likelihoods(outputs, y).tolist() == [0.9, 0.4]
+    assert TWO.likelihoods(outputs - 3, y) is None
     assert TWO.error_from_loss(0.25) == 0.25
 
 
-def test_a_constant_member_says_its_class():
+def test_a_constant_member_predicts_its_class():
     member = TWO.constant_member(np.array([1, 1]))
     assert isinstance(member, DummyClassifier)
     assert TWO.is_constant(member)
@@ -55,18 +55,18 @@ def test_a_constant_member_says_its_class():
     assert TWO.member_report(member, None, np.array([]))["classes"] == ["yes"]
 
 
-def test_losses_densities_and_mixtures_of_numbers_by_hand():
+def test_losses_densities_and_mixtures_of_a_numeric_target_by_hand():
     target = NumericTarget(2.0)
-    said, y = np.array([[1.0, 4.0], [3.0, 4.0]]), np.array([1.0, 5.0])
-    assert target.losses(said, y).tolist() == [0.0, 4.0]
+    outputs, y = np.array([[1.0, 4.0], [3.0, 4.0]]), np.array([1.0, 5.0])
+    assert target.losses(outputs, y).tolist() == [0.0, 4.0]
     assert target.error_from_loss(4.0) == 2.0
     peak = 1 / np.sqrt(2 * np.pi)
-    np.testing.assert_allclose(target.likelihoods(said, y), [peak, peak * np.exp(-0.5)])
-    mixed = target.mix(said[:1], said[1:], np.array([0.5]))
+    np.testing.assert_allclose(target.likelihoods(outputs, y), [peak, peak * np.exp(-0.5)])
+    mixed = target.mix(outputs[:1], outputs[1:], np.array([0.5]))
     np.testing.assert_allclose(mixed, [[2.0, 5.0]])
 
 
-def test_a_constant_member_says_its_number_and_the_targets_variance():
+def test_a_constant_member_predicts_its_value_and_the_targets_variance():
     target = NumericTarget(2.0)
     member = target.constant_member(np.array([7.0, 7.0]))
     assert isinstance(member, DummyRegressor)
@@ -75,7 +75,7 @@ def test_a_constant_member_says_its_number_and_the_targets_variance():
 
 
 @given(st.integers(2, 300))
-def test_folds_are_balanced_by_tenths(n_rows):
+def test_folds_are_stratified_by_deciles(n_rows):
     y = np.random.default_rng(n_rows).normal(size=n_rows)
     labels = NumericTarget(1.0).stratification_labels(y)
     counts = np.bincount(labels)
@@ -84,14 +84,14 @@ def test_folds_are_balanced_by_tenths(n_rows):
     assert (np.diff(labels[np.argsort(y)]) >= 0).all()
 
 
-def test_numbers_are_read_with_their_spread():
+def test_a_numeric_target_has_its_standard_deviation():
     y, target = NumericTarget.read(np.array([1, 3, 100]), np.array([1.0, 1.0, 0.0]))
     assert (y.tolist(), target.scale) == ([1.0, 3.0, 100.0], 1.0)
     assert NumericTarget.read(np.array(["1", "3"], dtype=object), np.ones(2))[1].scale == 1.0
 
 
 def made(seed, n_rows=400):
-    """Rows whose spread is told rightly: fused means and variances, and what is true."""
+    """Rows with calibrated variances: fused means and variances, and the target."""
     rng = np.random.default_rng(seed)
     variance = rng.uniform(0.1, 4.0, n_rows)
     mean = rng.normal(size=n_rows)
@@ -104,7 +104,7 @@ def test_a_correction_by_hand():
     assert OutputCorrection(1, 0.5, 2.0, 1.0).apply(fused, anchored).tolist() == [[2.0, 9.0]]
 
 
-def test_a_spread_that_is_right_stays():
+def test_calibrated_variances_are_kept():
     fused, y = made(0, n_rows=20_000)
     correction = fit_output_correction(fused, np.empty((0, 20_000)), y, np.ones(20_000))
     assert correction.weight == 0
@@ -112,7 +112,7 @@ def test_a_spread_that_is_right_stays():
     assert correction.offset < 0.25
 
 
-def test_a_spread_that_tells_nothing_gives_way_to_one_for_all():
+def test_uninformative_variances_become_one_for_all_rows():
     fused, _ = made(1, n_rows=20_000)
     y = fused[:, 0] + 3 * np.random.default_rng(1).normal(size=20_000)
     correction = fit_output_correction(fused, np.empty((0, 20_000)), y, np.ones(20_000))
@@ -120,7 +120,7 @@ def test_a_spread_that_tells_nothing_gives_way_to_one_for_all():
     assert correction.offset == pytest.approx(9.0, rel=0.1)
 
 
-def test_an_anchor_that_is_right_has_the_answer():
+def test_a_perfect_anchor_has_all_the_weight():
     fused, y = made(2)
     anchored = np.stack([fused[:, 0] + 1, y])
     correction = fit_output_correction(fused, anchored, y, np.ones(400))
@@ -140,8 +140,8 @@ def test_neither_error_nor_log_score_is_worse_than_without(seed):
     errors = [np.mean((each - y) ** 2) for each in (mean, fused[:, 0], anchored[0])]
     assert errors[0] <= min(errors[1:]) + 1e-12
     one = Normals(mean, np.full(400, errors[0]))
-    told = normal_log_density(Normals(mean, variance), y).sum()
-    assert told >= normal_log_density(one, y).sum() - 1e-9
+    predicted = normal_log_density(Normals(mean, variance), y).sum()
+    assert predicted >= normal_log_density(one, y).sum() - 1e-9
     assert correction.weight in SHARE_GRID
 
 
@@ -181,16 +181,16 @@ def test_the_chosen_shrinkage_loses_no_more_than_any_other(seed):
     strata, counts = rng.integers(0, 3, 50), np.array([5.0, 20.0, 100.0])
 
     def loss(shrinkage):
-        said = TARGET.mix(own, fused, own_member_weights(counts, shrinkage)[strata])
-        return -np.log(said[each, y]).sum()
+        outputs = TARGET.mix(own, fused, own_member_weights(counts, shrinkage)[strata])
+        return -np.log(outputs[each, y]).sum()
 
     chosen = choose_shrinkage(own[each, y], fused[each, y], strata, np.ones(50), counts)
     assert loss(chosen) <= min(loss(0.0), loss(20.0), loss(np.inf)) + 1e-9
 
 
-def test_a_known_source_has_its_own_member_first(model):
-    told, untold = model.score(X, Y, sources=SITES), model.score(X, Y)
-    assert told > untold + 0.1
+def test_a_known_source_uses_its_own_member(model):
+    known, unknown = model.score(X, Y, sources=SITES), model.score(X, Y)
+    assert known > unknown + 0.1
     proba = model.predict_proba(X, sources=SITES)
     np.testing.assert_allclose(proba.sum(axis=1), 1)
     own = SITES == "c"
@@ -208,7 +208,7 @@ def test_new_and_missing_sources_are_recognised_by_the_gate(model):
     np.testing.assert_array_equal(mixed[10:], model.predict_proba(X, sources=SITES)[10:])
 
 
-def test_small_sources_have_the_member_that_they_share():
+def test_small_sources_share_a_member():
     sites = SITES.astype(object).copy()
     sites[:12], sites[12:24] = "d", "e"
     strata = SourceStrata(random_state=0).fit(X, sources=sites.astype(str))
@@ -216,12 +216,12 @@ def test_small_sources_have_the_member_that_they_share():
     assert strata.strata_of_sources(["d", "a", "e", "new"], 4).tolist() == [3, 0, 3, -1]
 
 
-def test_who_does_not_know_sources_says_so(model):
+def test_stratifiers_without_sources_raise(model):
     hiss = StrataEnsembleClassifier(HISS(3, 0.4), random_state=0).fit(X, Y)
-    with pytest.raises(ValueError, match="sources were given, but HISS does not know them"):
+    with pytest.raises(ValueError, match="sources were given, but HISS does not support them"):
         hiss.predict(X, sources=SITES)
     votes = clone(model).set_params(estimator=SVC(), fusion="stacking").fit(X, Y, sources=SITES)
-    with pytest.raises(ValueError, match="members or fusion give no probabilities"):
+    with pytest.raises(ValueError, match="members or fusion have no probabilities"):
         votes.predict(X, sources=SITES)
 
 
@@ -229,7 +229,7 @@ def scored(scores, strata):
     return {"scores": scores, "strata": strata, "weights": np.ones(len(scores))}
 
 
-def test_strata_have_their_own_factors_and_few_rows_borrow():
+def test_strata_have_their_own_factors_with_shrinkage():
     rng = np.random.default_rng(0)
     scores = np.concatenate([rng.uniform(0, 1, 500), rng.uniform(0, 4, 500), [9.0]])
     narrow, wide, few = conformal_factors(
@@ -240,7 +240,7 @@ def test_strata_have_their_own_factors_and_few_rows_borrow():
     assert narrow < few <= 9.0
 
 
-def test_a_coverage_beyond_the_rows_reaches_the_farthest():
+def test_a_coverage_beyond_the_rows_uses_the_largest_score():
     scores = scored(np.array([1.0, 2.0, 3.0]), np.zeros(3, int))
     assert conformal_factors(scores, 2, 0.99).tolist() == [3.0, 3.0]
 

@@ -430,7 +430,7 @@ def test_generalises_like_a_linear_regression(diabetes):
 
 def test_a_text_target_raises():
     target = np.array(["a", "b"] * 20)
-    with pytest.raises(ValueError, match="y holds 'a', which is no number"):
+    with pytest.raises(ValueError, match="y holds 'a', which is not numeric"):
         JointSubspaceRegressor(2).fit(np.arange(80.0).reshape(40, 2), target)
 
 

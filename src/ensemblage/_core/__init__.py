@@ -1,4 +1,4 @@
-"""What every package shares."""
+"""Utilities shared by all packages."""
 
 import lazy_loader
 

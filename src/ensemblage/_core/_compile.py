@@ -1,4 +1,4 @@
-"""Numba at the first call, never at import; a cache of machine code that survives damage."""
+"""Compilation by Numba at the first call, with a cache of machine code."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ logger = logging.getLogger("ensemblage")
 
 
 def keep_machine_code(dispatcher: Any) -> None:
-    """Let a compiled function keep its machine code, if this machine has a folder for it.
+    """Cache the machine code of a compiled function, if a cache folder is writable.
 
-    Containers and clusters often have none that can be written: each process compiles for itself.
-    A damaged file is as good as absent, and a full disk keeps nothing (decision 0016).
+    In containers and on clusters it often is not: each process then compiles for itself. A damaged
+    file is ignored, and nothing is cached on a full disk (decision 0016).
     """
-    if not hasattr(dispatcher, "enable_caching"):  # NUMBA_DISABLE_JIT leaves the function as it is
+    if not hasattr(dispatcher, "enable_caching"):  # with NUMBA_DISABLE_JIT
         return
     try:
         dispatcher.enable_caching()
     except (RuntimeError, OSError):
         _log_that_nothing_is_kept()
         return
-    cache = dispatcher._cache  # noqa: SLF001 (no other way in)
+    cache = dispatcher._cache  # noqa: SLF001 (no public access)
     load, save = cache.load_overload, cache.save_overload
 
     def load_overload(*args: Any) -> Any:
         try:
             return load(*args)
-        except Exception:  # unpickling what is damaged may raise anything
-            logger.info("A damaged cache of kernels is discarded: %s", cache.cache_path)
+        except Exception:  # unpickling a damaged file may raise anything
+            logger.info("Discarding a damaged cache of compiled kernels: %s", cache.cache_path)
             with contextlib.suppress(OSError):
                 cache.flush()
             return None
@@ -48,7 +48,7 @@ def keep_machine_code(dispatcher: Any) -> None:
         try:
             save(*args)
         except Exception:  # as above: saving reads the old index first
-            logger.info("A compiled kernel could not be kept in %s", cache.cache_path)
+            logger.info("A compiled kernel could not be cached in %s", cache.cache_path)
 
     cache.load_overload, cache.save_overload = load_overload, save_overload
 
@@ -56,8 +56,8 @@ def keep_machine_code(dispatcher: Any) -> None:
 @functools.cache
 def _log_that_nothing_is_kept() -> None:
     logger.info(
-        "Compiled kernels cannot be kept: neither the package's folder nor the user's cache can be "
-        "written, so each process compiles its own. Set NUMBA_CACHE_DIR to a folder that can."
+        "Compiled kernels cannot be cached: neither the package folder nor the user's cache is "
+        "writable, so each process compiles its own. Set NUMBA_CACHE_DIR to a writable folder."
     )
 
 
@@ -66,11 +66,11 @@ R = TypeVar("R")
 
 
 class CompiledKernel(Generic[P, R]):
-    """A function that Numba compiles when it is first called.
+    """A function that Numba compiles at its first call.
 
-    Importing Numba takes a third of a second, and many users never reach a compiled kernel. The
-    machine code is cached beside the source, so only the first call on a new machine waits for the
-    compiler. A kernel may call other kernels, by a global name or from a closure.
+    Importing Numba takes a third of a second, and many users never call a compiled kernel. The
+    machine code is cached beside the source, so only the first call on a new machine compiles. A
+    kernel may call other kernels, by a global name or from a closure.
     """
 
     def __init__(self, function: Callable[P, R], **options: Any) -> None:
@@ -88,27 +88,27 @@ class CompiledKernel(Generic[P, R]):
 
     @functools.cached_property
     def python(self) -> Callable[P, R]:
-        """The kernel, and all that it calls, as written, for tests that follow it line by line."""
+        """The kernel and all kernels that it calls as Python functions, for tests."""
         plain: Callable[P, R] = _calling(self._function, lambda kernel: kernel.python)
         return plain
 
     @functools.cached_property
     def dispatcher(self) -> Callable[P, R]:
-        """Numba's own function, to be called from Python."""
-        logger.info("Preparing kernel %s; a new machine compiles it once.", self._function.__name__)
+        """Numba's function, callable from Python."""
+        logger.info("Preparing kernel %s; compiled once per machine.", self._function.__name__)
         return self._compiled("")
 
     @functools.cached_property
     def callee(self) -> Callable[P, R]:
-        """Numba's own function, to be called from other kernels; Python has no way into it."""
+        """Numba's function, callable from other kernels only."""
         return self._compiled("_callee", no_cpython_wrapper=True)
 
     def _compiled(self, suffix: str, **options: Any) -> Callable[P, R]:
-        """Give the function to Numba, without ways into it that nobody goes: each is compiled too.
+        """Compile with Numba, without wrappers that are not needed.
 
-        Numba keeps its machine code under the function's qualified name and discards it when the
-        function's own file has changed. A digest in that name discards it too when a file has
-        changed from which the function has a kernel, a named tuple or a number.
+        Numba caches machine code by the function's qualified name and discards it if the function's
+        file has changed. A digest in that name also discards it if a file has changed from which
+        the function imports a kernel, a named tuple or a number.
         """
         import numba  # noqa: PLC0415
 
@@ -121,7 +121,7 @@ class CompiledKernel(Generic[P, R]):
 
     @property
     def cache_folder(self) -> str | None:
-        """Where the machine code is kept for the next process; None where it cannot be kept."""
+        """Folder of the cached machine code; None if it cannot be cached."""
         stats = getattr(self.dispatcher, "stats", None)
         folder: str | None = getattr(stats, "cache_path", None)
         return folder
@@ -133,7 +133,7 @@ class CompiledKernel(Generic[P, R]):
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
-    """Tell whether Ctrl-C came while machine code ran, which Python reports as a system error."""
+    """Whether Ctrl-C was pressed while machine code ran, which raises SystemError."""
     while isinstance(error, SystemError):
         error = error.__cause__ or error.__context__
     return isinstance(error, KeyboardInterrupt)
@@ -147,15 +147,15 @@ def compiled(function: Callable[P, R] | None = None, **options: Any) -> Any:
 
 
 def _calling(function: Any, counterpart: Callable[[CompiledKernel[..., Any]], Any]) -> Any:
-    """Copy a function, with counterparts in the place of the kernels that it calls."""
+    """Copy a function, replacing the kernels that it calls by their counterparts."""
 
-    def seen(value: object) -> object:
+    def replaced(value: object) -> object:
         return counterpart(value) if isinstance(value, CompiledKernel) else value
 
     namespace = dict(function.__globals__)
     for name in set(_global_names(function.__code__)) & namespace.keys():
-        namespace[name] = seen(namespace[name])
-    closure = tuple(CellType(seen(cell.cell_contents)) for cell in function.__closure__ or ())
+        namespace[name] = replaced(namespace[name])
+    closure = tuple(CellType(replaced(cell.cell_contents)) for cell in function.__closure__ or ())
     copy = FunctionType(
         function.__code__, namespace, function.__name__, function.__defaults__, closure
     )
@@ -172,9 +172,9 @@ def _global_names(code: CodeType) -> Iterator[str]:
 
 
 def _imported_digest(function: Any) -> str:
-    """Digest of the numbers in a function's module and of what it imports to be compiled.
+    """Digest of the numeric constants in a function's module and of the modules that it compiles.
 
-    That is the modules which its kernels and named tuples come from, and theirs in turn.
+    These are the modules of its kernels and named tuples, recursively.
     """
     own = function.__globals__
     numbers = {name: value for name, value in own.items() if isinstance(value, Number)}
@@ -191,28 +191,29 @@ def _imported_digest(function: Any) -> str:
 
 
 def _is_compiled_in(value: object) -> bool:
-    """Whether machine code has a value's definition in it: a kernel's, or a named tuple's."""
+    """Whether machine code depends on a value's definition: kernels and named tuples."""
     is_tuple = isinstance(value, type) and issubclass(value, tuple) and value is not tuple
     return isinstance(value, CompiledKernel) or is_tuple
 
 
 HOME = Path(__file__).parents[1]
+"""Folder of the package."""
 RECENT = 10.0
-"""Seconds; one kernel compiled, the next is probably being compiled."""
+"""Seconds after a kernel was compiled in which the next is probably being compiled."""
 
 
 def seem_compiling(since: float) -> bool:
-    """Tell whether no kernel was ever compiled here, or one was since then (by the wall clock)."""
+    """Whether no kernel was ever compiled here, or one was since the given time."""
     times = [path.stat().st_mtime for folder in _folders() for path in folder.glob("_*.nbi")]
     latest = max(times, default=None)
     return latest is None or latest > max(since, time.time() - RECENT)
 
 
 def _folders() -> list[Path]:
-    """Folders in which Numba keeps its machine code."""
+    """Folders in which Numba caches machine code."""
     packages = [path.parent for path in HOME.glob("*/__init__.py")]
     given = os.environ.get("NUMBA_CACHE_DIR")
     if not given:
         return [package / "__pycache__" for package in packages]
-    # Numba calls the folder of a package's kernels by its name and a hash of where it lies
+    # Numba names the folder by the package's name and a hash of its path
     return [folder for package in packages for folder in Path(given).glob(f"{package.name}_*")]

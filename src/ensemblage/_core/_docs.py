@@ -1,4 +1,4 @@
-"""Docstring parts that several estimators share, and the link to their page."""
+"""Shared docstring entries, links to the documentation, and public module names."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ T = TypeVar("T")
 PLACEHOLDER = re.compile(r"^( *)\{(\w+(?:, \w+)*)\}$", re.MULTILINE)
 
 
-def with_shared(words: str) -> Callable[[T], T]:
-    """Fill a docstring's lines such as ``{max_iter, tol}`` with entries of these names.
+def with_shared(shared: str) -> Callable[[T], T]:
+    """Replace a docstring's lines such as ``{max_iter, tol}`` by entries of these names.
 
-    ``words`` are entries as numpydoc has them, at the margin; one entry may be of several names.
-    A line that names anything else stays, as braces of a formula must.
+    ``shared`` has numpydoc entries without indentation; one entry may have several names. Lines
+    with other names are not changed, so that formulas keep their braces.
     """
-    # an entry's other lines are indented or blank
-    parted = [each.rstrip() for each in re.split(r"\n(?=\S)", words.strip())]
-    entries = {name: each for each in parted for name in each.partition(" :")[0].split(", ")}
+    # further lines of an entry are indented or blank
+    texts = [each.rstrip() for each in re.split(r"\n(?=\S)", shared.strip())]
+    entries = {name: each for each in texts for name in each.partition(" :")[0].split(", ")}
 
     def fill(line: re.Match[str]) -> str:
         names = line[2].split(", ")
@@ -31,7 +31,7 @@ def with_shared(words: str) -> Callable[[T], T]:
 
     def decorate(described: T) -> T:
         owner: Any = described
-        if owner.__doc__ is not None:  # python -OO leaves none
+        if owner.__doc__ is not None:  # python -OO removes docstrings
             owner.__doc__ = PLACEHOLDER.sub(fill, owner.__doc__)
         return described
 
@@ -42,7 +42,7 @@ DOCUMENTATION = "https://ensemblage.readthedocs.io/en/stable/"
 
 
 class DocLinkMixin:
-    """Let the question mark in an estimator's HTML representation lead to its page."""
+    """Link an estimator's HTML representation to its documentation page."""
 
     _doc_link_module = "ensemblage"
     _doc_link_template = DOCUMENTATION + "generated/{estimator_module}.{estimator_name}.html"
@@ -52,11 +52,11 @@ _Kind = TypeVar("_Kind", bound=type)
 
 
 def set_module(module: str) -> Callable[[_Kind], _Kind]:
-    """Give a class the package by which users import it as its module.
+    """Set the module of a class to the package from which users import it.
 
-    Model files, pickles and pages then name ``ensemblage.strata.HISS``, wherever its file lies.
-    Never for a named tuple that kernels take, since the cache of machine code reads its module's
-    source, nor for a document, whose annotations msgspec evaluates in its module.
+    Model files, pickles and pages then have ``ensemblage.strata.HISS``, whatever its file. Not for
+    named tuples in kernels, since the cache of machine code reads the source of their module, nor
+    for msgspec Structs, whose annotations are evaluated in their module.
     """
 
     def named(kind: _Kind) -> _Kind:

@@ -1,4 +1,4 @@
-"""What surrounds every fit: all or nothing, one BLAS thread on small tables, callbacks."""
+"""Wrappers of ``fit``: restored state after an error, BLAS threads, callbacks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ try:
 except ModuleNotFoundError:
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stand in for scikit-learn's class: there are no callbacks to set."""
+        """Replacement for scikit-learn's class in versions without callbacks."""
 
     def with_callbacks(method: Method) -> Method:
-        """Leave a method as it is, one frame deeper: so warnings point to the caller."""
+        """Wrap a method in one frame, as scikit-learn does; warnings then point to the caller."""
 
         @wraps(method)
         def plain_method(*args: Any, **kwargs: Any) -> Any:
@@ -35,10 +35,10 @@ __all__ = ["CallbackSupportMixin", "fit_progress", "with_callbacks"]
 def fit_progress(
     estimator: CallbackSupportMixin, task: str, max_steps: int | None
 ) -> Iterator[Callable[[], bool]]:
-    """Tell the callbacks of an estimator being fitted, under ``with_callbacks``, about its steps.
+    """Report steps of a fit under ``with_callbacks`` to the estimator's callbacks.
 
-    Yields what to call after each step; it is true if a callback asks to stop. ``task`` is what one
-    step is called, and ``max_steps`` an upper bound on their number, None if not known.
+    Yields a function to call after each step, which returns True if a callback requests to stop.
+    ``task`` is the name of a step, and ``max_steps`` an upper bound of their number or None.
     """
     if not hasattr(estimator, "set_callbacks"):
         yield lambda: False
@@ -56,10 +56,10 @@ def fit_progress(
 
 
 def guarded_fit(fit: Method) -> Method:
-    """Make a ``fit`` all or nothing, and let it use one thread for a small table.
+    """Restore the estimator if ``fit`` fails, and limit BLAS to one thread for small tables.
 
-    What a fit has set is undone if it fails or is interrupted, so that no model is half new: an
-    estimator that was fitted before still is. ``fit`` must not write into its old arrays.
+    If ``fit`` fails or is interrupted, all attributes are restored: an estimator that was fitted
+    before remains fitted. ``fit`` must not write into existing arrays.
     """
 
     @wraps(fit)

@@ -1,4 +1,4 @@
-"""How much memory is free."""
+"""Available memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KILOBYTE = 1024
 
 
 def free_memory(system: Path = SYSTEM, container: Path = CONTAINER) -> int:
-    """Bytes that the system can free, within a container's limit."""
+    """Available memory in bytes, within a container's limit."""
     return min(_of_system(system), _of_container(container))
 
 
@@ -28,7 +28,7 @@ def _of_system(path: Path) -> int:
 
 
 def _of_container(folder: Path) -> int:
-    """Limit less usage; inactive pages of files count as free."""
+    """Limit minus usage; inactive file pages count as available."""
     try:
         limit, usage = ((folder / f"memory.{name}").read_text() for name in ("max", "current"))
         inactive = _fields((folder / "memory.stat").read_text().splitlines())["inactive_file"]
@@ -38,4 +38,4 @@ def _of_container(folder: Path) -> int:
 
 
 def _fields(lines: list[str]) -> dict[str, str]:
-    return {words[0]: words[1] for words in map(str.split, lines) if len(words) > 1}
+    return {parts[0]: parts[1] for parts in map(str.split, lines) if len(parts) > 1}

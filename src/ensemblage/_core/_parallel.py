@@ -1,4 +1,4 @@
-"""Independent tasks over joblib, in order, and BLAS threads for small tables."""
+"""Parallel tasks by joblib, with ordered results; BLAS threads for small tables."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from joblib import Parallel, delayed
 
 logger = logging.getLogger("ensemblage")
 
-# Rows times columns from which threads can gain something.
-FEW_NUMBERS = 2**18
-# Attempts without progress after which a broken pool of workers is an error.
+# Rows times columns from which several BLAS threads may be faster.
+MIN_THREADED_SIZE = 2**18
+# Attempts without progress after which a broken process pool raises.
 MAX_RETRIES = 3
 
 
 def limit_blas_threads(X: Any) -> AbstractContextManager[Any]:
-    """Limit linear algebra to one thread for a small table; one of unknown shape is not limited."""
+    """Limit BLAS to one thread for small tables; no limit if the shape is unknown."""
     shape: tuple[Any, ...] = getattr(X, "shape", ())
     known = len(shape) == 2 and all(isinstance(each, int) for each in shape)
-    few = known and shape[0] * shape[1] < FEW_NUMBERS
+    few = known and shape[0] * shape[1] < MIN_THREADED_SIZE
     limit: AbstractContextManager[Any] = _libraries().limit(limits=1) if few else nullcontext()
     return limit
 
 
 @cache
 def _libraries() -> Any:
-    import scipy.linalg  # noqa: F401, PLC0415  its own copy of BLAS must be there to be found
+    import scipy.linalg  # noqa: F401, PLC0415  loads SciPy's own BLAS
     from threadpoolctl import ThreadpoolController  # noqa: PLC0415
 
     return ThreadpoolController().select(user_api="blas")
@@ -41,10 +41,10 @@ def _libraries() -> Any:
 def run_tasks(
     function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], n_jobs: int | None = None
 ) -> list[Any]:
-    """Call ``function(*task)`` for each task; give the results in the order of the tasks.
+    """Call ``function(*task)`` for each task; return the results in the order of the tasks.
 
-    The function is defined at module level, so that worker processes find it; any seed is in the
-    task already. ``n_jobs`` is joblib's, and so is the backend.
+    The function must be defined at module level, so that worker processes can import it; seeds are
+    part of the task. ``n_jobs`` and the backend are joblib's.
     """
     results = dict(iterate_tasks(function, tasks, n_jobs))
     return [results[index] for index in range(len(tasks))]
@@ -53,17 +53,17 @@ def run_tasks(
 def iterate_tasks(
     function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], n_jobs: int | None = None
 ) -> Iterator[tuple[int, Any]]:
-    """Give each task's index and result as soon as it is there; arguments as in ``run_tasks``.
+    """Yield each task's index and result as soon as it is finished; arguments as in ``run_tasks``.
 
-    A worker process that dies (killed, out of memory) breaks joblib's pool. What was finished is
-    kept, and the rest is tried again, up to three times without progress.
+    A worker process that dies (killed, out of memory) breaks joblib's pool. Finished results are
+    kept, and other tasks are retried, up to three times without progress.
     """
     waiting, attempt = list(range(len(tasks))), 0
     while waiting:
         done: set[int] = set()
         calls = [delayed(_numbered)(index, function, tasks[index]) for index in waiting]
         try:
-            # entering starts loky's own helper process, which lets interrupts through again
+            # entering starts loky's helper process, which resets the signal mask
             with Parallel(n_jobs=n_jobs, return_as="generator_unordered") as parallel:
                 with block_sigint():
                     results = parallel(calls)
@@ -75,7 +75,7 @@ def iterate_tasks(
             if attempt > MAX_RETRIES:
                 raise
             logger.warning(
-                "A worker process died; trying the %d unfinished of %d tasks again (%d of %d).",
+                "A worker process died; retrying %d unfinished of %d tasks (attempt %d of %d).",
                 len(waiting) - len(done), len(tasks), attempt, MAX_RETRIES,
             )  # fmt: skip
         waiting = [index for index in waiting if index not in done]
@@ -83,11 +83,11 @@ def iterate_tasks(
 
 @contextmanager
 def block_sigint() -> Iterator[None]:
-    """Start workers that ignore Ctrl-C; the parent gets it afterwards, and ends them."""
+    """Block SIGINT while workers start, so that only the parent handles Ctrl-C."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    # started later, Python's helper process would let interrupts through again
+    # started later, Python's helper process would reset the signal mask
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -1,4 +1,4 @@
-"""Seeds, one for each member, view and block, drawn up front; cross-validation folds."""
+"""Seeds for members, views and blocks, drawn in advance; cross-validation folds."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sklearn.utils import check_random_state
 
 
 def draw_seeds(random_state: Any, count: int) -> list[int]:
-    """Draw independent seeds that do not depend on how the work is shared out.
+    """Draw independent seeds, which do not depend on the number of workers.
 
-    They fit ``random_state`` of any scikit-learn estimator.
+    They are valid for ``random_state`` of any scikit-learn estimator.
     """
     entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
     states = np.random.SeedSequence(entropy.astype(np.uint32)).generate_state(count)
@@ -24,13 +24,13 @@ def draw_seeds(random_state: Any, count: int) -> list[int]:
 
 
 def draw_seeds_each(seeds: Sequence[int], counts: Sequence[int]) -> list[list[int]]:
-    """Draw from many seeds: the same as :func:`draw_seeds` from each, but faster."""
+    """Draw seeds from many seeds: :func:`draw_seeds` for each, but faster."""
     generator = np.random.RandomState(0)
-    spread = []
+    drawn = []
     for seed, count in zip(seeds, counts, strict=True):
-        generator.seed(seed)  # to make a new generator is what takes long
-        spread.append(draw_seeds(generator, count))
-    return spread
+        generator.seed(seed)  # creating a new generator is slow
+        drawn.append(draw_seeds(generator, count))
+    return drawn
 
 
 def seed_owners(estimator: Any) -> list[Any]:
@@ -46,16 +46,16 @@ def set_seed(estimator: Any, seed: int) -> Any:
     """Set every ``random_state`` of an estimator, nested ones included, in place: pass a clone."""
     owners = seed_owners(estimator)
     for owner, own in zip(owners, draw_seeds(seed, len(owners)), strict=True):
-        # set_params would collect all parameters again
+        # faster than set_params
         owner.random_state = own
     return estimator
 
 
 class EstimatorTemplate:
-    """An estimator of which many copies are to be fitted; the estimator given is left as it is.
+    """An estimator of which many copies are fitted; the given estimator is not changed.
 
-    ``clone`` and ``get_params`` look up the parameters of all steps anew each time, which takes a
-    tenth as long as to fit a small member. Here that is done once, and copies cost little.
+    ``clone`` and ``get_params`` look up the parameters of all steps each time, which takes a tenth
+    of the fit of a small member. Here that is done once.
 
     Examples
     --------
@@ -68,12 +68,12 @@ class EstimatorTemplate:
         self.estimator = clone(estimator)
         self._owners = seed_owners(self.estimator)
         for owner in self._owners:
-            owner.random_state = None  # a generator would be copied each time
-        self.n_seeds = len(self._owners)  # that a copy takes
+            owner.random_state = None  # avoids copies of a generator
+        self.n_seeds = len(self._owners)  # seeds per copy
         self._shared = _shared_by_clone(estimator, self.estimator)
 
     def build(self, seeds: Sequence[int]) -> Any:
-        """Give a fresh copy; one seed for each ``random_state``, in the order of their names."""
+        """Build an unfitted copy; one seed per ``random_state``, in the order of their names."""
         shared = {id(each): each for each in self._shared}
         estimator, owners = deepcopy((self.estimator, self._owners), shared)
         for owner, seed in zip(owners, seeds, strict=True):
@@ -82,7 +82,7 @@ class EstimatorTemplate:
 
 
 def _shared_by_clone(estimator: Any, copy: Any) -> list[Any]:
-    """List what clones have in common with the original: frozen estimators, and callbacks."""
+    """List objects that clones share with the original: frozen estimators and callbacks."""
     theirs, ours = _with_nested(estimator), _with_nested(copy)
     same = [each for name, each in ours.items() if each is theirs.get(name)]
     callbacks = [getattr(each, "_skl_callbacks", None) for each in ours.values()]
@@ -98,7 +98,7 @@ Indices = NDArray[np.intp]
 
 
 class Fold(NamedTuple):
-    """Indices of the rows on either side."""
+    """Row indices of a fold."""
 
     train: Indices
     test: Indices
@@ -107,26 +107,24 @@ class Fold(NamedTuple):
 def make_folds(
     y: Any, n_folds: int, seed: int | np.random.RandomState, groups: Any = None
 ) -> list[Fold]:
-    """Shuffled folds with the classes' shares; rows of one group are on one side.
+    """Shuffled stratified folds; rows of a group are in the same fold.
 
-    There are as many folds as groups if that is less. A class with fewer rows than folds is
-    missing from some test parts; callers to whom that matters say so themselves.
+    The number of folds is at most the number of groups. A class with fewer rows than folds is
+    missing from some test folds, without a warning.
     """
-    # not at import: workers that only draw seeds start without scikit-learn
+    # imported here, so that workers that only draw seeds start faster
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold  # noqa: PLC0415
 
     splitter: Any = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     if groups is not None:
         n_groups = len(np.unique(groups))
         if n_groups < 2:
-            raise ValueError(
-                f"groups holds {n_groups} group; folds that keep groups together need two or more."
-            )
+            raise ValueError(f"groups has {n_groups} group; at least two are required.")
         splitter = StratifiedGroupKFold(min(n_folds, n_groups), shuffle=True, random_state=seed)
     elif np.unique(y, return_counts=True)[1].max() < n_folds:
         raise ValueError(
-            f"No class has {n_folds} rows, as {n_folds} folds need. Give more rows of each class, "
-            "or ask for fewer folds."
+            f"No class has {n_folds} rows, as {n_folds} folds require. Use more rows of each "
+            "class, or fewer folds."
         )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class")
@@ -134,9 +132,9 @@ def make_folds(
 
 
 def deal_folds(labels: Indices, n_folds: int, rng: np.random.Generator) -> list[Fold]:
-    """Deal the shuffled rows of each class to folds in turn: sizes differ by one at most.
+    """Stratified folds whose sizes differ by at most one.
 
-    Unlike :func:`make_folds` this takes classes of any size.
+    Unlike :func:`make_folds` this supports classes of any size.
     """
     order = rng.permutation(labels.size)
     order = order[np.argsort(labels[order], kind="stable")]

@@ -1,6 +1,6 @@
-"""Every private name of scikit-learn that the package uses; the last step of a pipeline."""
+"""All private names of scikit-learn that the package uses; helpers for pipelines."""
 
-# ruff: noqa: SLF001  this is the one module for them
+# ruff: noqa: SLF001  private names are allowed here only
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def half_multinomial_loss(n_classes: int) -> Any:
 
 
 def final_step(model: Any) -> Any:
-    """Give the model itself, also where a pipeline prepares its rows."""
+    """Give the last step of a pipeline, or the model itself."""
     return final_step(model[-1]) if isinstance(model, Pipeline) else model
 
 
 def rows_at_final_step(model: Any, X: Any) -> Any:
-    """Give the rows as they reach the last step of a fitted pipeline; None stays None."""
+    """Transform rows by all steps of a fitted pipeline but the last; None remains None."""
     if X is None or not isinstance(model, Pipeline):
         return X
     prepared = model[:-1].transform(X) if len(model) > 1 else X
@@ -53,13 +53,13 @@ def rows_at_final_step(model: Any, X: Any) -> Any:
 
 
 def encoded_rows(estimator: Any, X: Any) -> Any:
-    """Give the rows as an estimator that encodes tables itself sees them; None stays None."""
+    """Encode rows by an estimator's ``encoder_``, if it has one; None remains None."""
     encoder = getattr(estimator, "encoder_", None)
     return X if encoder is None or X is None else encoder.transform(X)
 
 
 def fit_parameter(model: Any, name: str) -> str | None:
-    """Name under which ``fit`` takes a further argument of its last step; None if it does not."""
+    """Name of a ``fit`` parameter, with the prefix of a pipeline's last step; None if absent."""
     if isinstance(model, Pipeline):
         step, last = model.steps[-1]
         inner = fit_parameter(last, name)

@@ -1,4 +1,4 @@
-"""Checks of fitted attributes that come from a model file."""
+"""Validation of fitted attributes loaded from a model file."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
-# Kinds of NumPy's dtypes by their names in rules.
+# NumPy's dtype kinds by their names in rules.
 KINDS = {"float": "f", "integer": "iu", "truth": "b"}
 # As in ``float (rows, strata) 0..1``: kind, named lengths of the axes, smallest and largest.
 RULE = re.compile(
     r"(?P<kind>[a-z]+)(?: \((?P<shape>[^)]*)\))?(?: (?P<low>[^ .]*)\.\.(?P<high>[^ ]*))?"
 )
+# Largest integer that a double represents exactly.
 LARGEST_COUNT = 2**53
 
 
 class DamagedStateError(ValueError):
-    """A part of a model is what no fit makes."""
+    """An attribute of a model cannot be the result of a fit."""
 
 
 def expect(holds: bool, what: str) -> None:
-    """Refuse a model of which ``what`` is not as it must be."""
+    """Raise DamagedStateError with the message ``what`` unless ``holds``."""
     if not holds:
         raise DamagedStateError(what)
 
@@ -35,9 +36,9 @@ def expect_array(
     low: float | None = None,
     high: float | None = None,
 ) -> None:
-    """Refuse an attribute that is no array of that shape (None: any length) and kind.
+    """Reject an attribute that is not an array of that shape (None: any length) and kind.
 
-    Floats must be finite; no value may lie below ``low`` or above ``high``.
+    Floats must be finite, and all values between ``low`` and ``high``.
     """
     array = vars(owner).get(name)
     found = getattr(array, "dtype", None)
@@ -49,7 +50,7 @@ def expect_array(
     expect(fits, f"{name} has shape {lengths}, not {tuple(shape)}")
     if array.size and kind != "truth":
         smallest, largest = float(array.min()), float(array.max())
-        # NaN is neither at most nor at least anything
+        # comparisons with NaN are false
         bottom, top = (-1e308, 1e308) if kind == "float" else (-(2.0**63), 2.0**63)
         expect(bottom <= smallest and largest <= top, f"{name} holds values that are not finite")
         expect(low is None or smallest >= low, f"{name} holds {smallest:g}, below {low}")
@@ -57,18 +58,18 @@ def expect_array(
 
 
 def expect_values(array: Any, what: str) -> None:
-    """Refuse what is no row of finite floats."""
+    """Reject anything but a one-dimensional array of finite floats."""
     holder = type("Row", (), {})()
     vars(holder)[what] = array
     expect_array(holder, what, (None,))
 
 
 def expect_fitted(owner: Any, rules: Mapping[str, str], **sizes: int) -> None:
-    """Refuse attributes that are not what the rules say.
+    """Reject attributes that violate the rules.
 
-    A rule is the kind of an array with its shape, or that of a single value; "optional" before it
-    lets None pass. Axes of one name have one length, which is given or that of the first array
-    that has it; ``*`` is any. A range's ends are numbers, or ``<name`` for below a length.
+    A rule is the kind and shape of an array, or the kind of a single value; the prefix "optional"
+    allows None. Axes of the same name have the same length, which is given or that of the first
+    such array; ``*`` is any length. Bounds are numbers, or ``<name`` for below a length.
     """
     for name, rule in rules.items():
         value = vars(owner).get(name)
@@ -106,14 +107,14 @@ def _end(text: str | None, sizes: Mapping[str, int]) -> float | None:
 
 
 def _expect_single(name: str, value: Any, kind: str, low: float | None, high: float | None) -> None:
-    """Refuse what is no count, number, flag, word or table of words, or outside of its range."""
-    if kind in {"flag", "word", "dict"}:
-        types = {"flag": "bool", "word": "str", "dict": "dict"}[kind]
+    """Reject a value of another kind (count, number, flag, string, dict) or out of range."""
+    if kind in {"flag", "string", "dict"}:
+        types = {"flag": "bool", "string": "str", "dict": "dict"}[kind]
         expect(type(value).__name__.rstrip("_") in {types, f"{types}_"}, f"{name} is no {kind}")
         return
     given = isinstance(value, Real) and not isinstance(value, bool)
     expect(given, f"{name} is no {kind}")
-    if kind == "real":  # which may be infinite, or not known
+    if kind == "real":  # may be infinite or NaN
         return
     if kind == "count":
         whole = isinstance(value, Integral) and 0 <= int(value) <= LARGEST_COUNT
@@ -124,7 +125,7 @@ def _expect_single(name: str, value: Any, kind: str, low: float | None, high: fl
 
 
 def _expect_listed(name: str, value: Any, kind: str, length: int | None) -> None:
-    """Refuse what is no list, list of words, or array of labels, of that length."""
+    """Reject anything but a list, list of strings, or array of labels, of that length."""
     if kind == "labels":
         found = getattr(value, "dtype", None)
         expect(found is not None and found.kind in "biufUSO", f"{name} is no array of labels")
@@ -134,6 +135,6 @@ def _expect_listed(name: str, value: Any, kind: str, length: int | None) -> None
         expect(same and len(set(listed)) == len(listed), f"{name} holds a label twice, or none")
     else:
         expect(isinstance(value, list), f"{name} is no list")
-        words = kind == "list" or all(isinstance(each, str) for each in value)
-        expect(words, f"{name} holds more than words")
+        strings = kind == "list" or all(isinstance(each, str) for each in value)
+        expect(strings, f"{name} holds values that are not strings")
     expect(length is None or len(value) == length, f"{name} has another length")

@@ -12,85 +12,85 @@ from itertools import zip_longest
 from ensemblage._core._docs import set_module
 
 SEPARATOR = "  "
-"""Between columns."""
+"""Separator of columns."""
 MAX_LINES = 4
-"""A field that would fold into more lines is better read in a block of its own."""
+"""Largest number of lines per field; rows with longer fields are printed as blocks."""
 MINUS = "\N{MINUS SIGN}"
-"""As wide as a plus, unlike a hyphen."""
-# A mark without a letter or digit, such as a star, stays beside the word before it.
+"""Minus sign, of the same width as a plus sign."""
+# No line break before a mark without a letter or digit, such as a star.
 BLANKS = re.compile(r"[ \t\r\n]+(?=\S*\w)")
 
 
 @set_module("ensemblage._core")
 @dataclass(frozen=True)
 class Heading:
-    """The heading of a column."""
+    """Heading of a column."""
 
     name: str
-    numeric: bool = False  # aligned to the right and sorted as numbers
-    greater_is_better: bool | None = None  # which number is the best; None for no mark
-    wide: bool = False  # holds sentences, which need room
-    ours: bool = False  # a method of this library, which has a mark and a colour everywhere
+    numeric: bool = False  # right-aligned and sorted numerically
+    greater_is_better: bool | None = None  # direction for marking the best; None for no mark
+    wide: bool = False  # holds sentences
+    ours: bool = False  # a method of this library, which is marked and coloured
 
 
 @set_module("ensemblage._core")
 @dataclass(frozen=True)
 class Field:
-    """A field of a table."""
+    """Field of a table."""
 
     text: str
-    value: float | None = None  # what a numeric column is sorted by; None stands last
-    quiet: str = ""  # shown after the text in a quieter tone, such as a standard error
+    value: float | None = None  # sort key of a numeric column; None is last
+    quiet: str = ""  # secondary text after the text, such as a standard error
     best: bool = False
-    tag: str = ""  # a word in a small box after the text
-    ours: bool = False  # a method of this library, which has a mark and a colour everywhere
+    tag: str = ""  # label in a small box after the text
+    ours: bool = False  # a method of this library, which is marked and coloured
 
 
 @set_module("ensemblage._core")
 @dataclass(frozen=True)
 class TableBlock:
-    """A table that can be sorted; the first column names the rows."""
+    """A sortable table; the first column has the names of the rows."""
 
     columns: Sequence[Heading]
     rows: Sequence[Sequence[Field]]
     caption: str
     legend: str = ""
-    folded: bool = False  # closed on a page until the reader opens it
+    folded: bool = False  # initially collapsed on a page
 
 
 NOTHING = Field("\N{EN DASH}")
-"""Where there is no number."""
+"""Field without a value."""
 
 
 def number_field(value: float | None, digits: int, error: float | None = None) -> Field:
-    """Write a number, with its standard error in a quieter tone; a dash where there is none."""
+    """Format a number, with its standard error as secondary text; a dash for None."""
     if value is None:
         return NOTHING
     quiet = "" if error is None else f"± {error:.{digits}f}"
-    # plus zero: a rounded zero has no minus
+    # plus zero: no minus sign before a rounded zero
     text = f"{round(value, digits) + 0.0:.{digits}f}"
     return Field(text.replace("-", MINUS), value, quiet)
 
 
 def signed_field(value: float | None, digits: int) -> Field:
-    """Write a difference, with its sign."""
+    """Format a difference, with its sign."""
     if value is None:
         return NOTHING
     return Field(f"{round(value, digits) + 0.0:+.{digits}f}".replace("-", MINUS), value)
 
 
 def count_field(number: int) -> Field:
-    """Write a whole number, thousands apart."""
+    """Format an integer, with a thousands separator."""
     return Field(f"{number:,}", number)
 
 
 def share_field(value: float | None) -> Field:
-    """Write a share between 0 and 1 in per cent."""
+    """Format a share between 0 and 1 in per cent."""
     return NOTHING if value is None else Field(f"{value:.1%}", value)
 
 
 def mark_best(columns: Sequence[Heading], rows: Iterable[Sequence[Field]]) -> list[list[Field]]:
-    """Mark the best number of each column that has a direction."""
+    """Mark the best value of each column that has a direction."""
     marked = [list(row) for row in rows]
     for j, column in enumerate(columns):
         if column.greater_is_better is not None:
@@ -101,7 +101,7 @@ def mark_best(columns: Sequence[Heading], rows: Iterable[Sequence[Field]]) -> li
 
 
 def mark_best_of(fields: Sequence[Field], greater_is_better: bool) -> list[Field]:
-    """Mark the best of some numbers; of equals as shown, all; none if all are equal."""
+    """Mark the best value and all with the same text; none if all texts are equal."""
     known = {field.value: field.text for field in fields if field.value is not None}
     if len(set(known.values())) < 2:
         return list(fields)
@@ -110,7 +110,7 @@ def mark_best_of(fields: Sequence[Field], greater_is_better: bool) -> list[Field
 
 
 def display_width(text: str) -> int:
-    """Count the places that a text takes on a screen."""
+    """Width of a text in terminal columns."""
     return sum(
         0 if unicodedata.combining(each) else 1 + (unicodedata.east_asian_width(each) in "WF")
         for each in text
@@ -118,7 +118,7 @@ def display_width(text: str) -> int:
 
 
 def fold_text(text: str, width: int | None, start: str = "", indent: str = "") -> list[str]:
-    """Fold a text at blanks; only a word longer than a whole line is broken."""
+    """Wrap a text at blanks; only words longer than a line are broken."""
     if width is None:
         return [start + text]
     lines, line = [], start
@@ -133,7 +133,7 @@ def fold_text(text: str, width: int | None, start: str = "", indent: str = "") -
 
 
 def _broken(word: str, width: int, start: str, indent: str) -> list[str]:
-    """Break a word that is longer than a line; a shorter one stays whole."""
+    """Break a word that is longer than a line."""
     parts = [start]
     for each in word:
         if parts[-1].strip() and display_width(parts[-1] + each) > width:
@@ -143,20 +143,20 @@ def _broken(word: str, width: int, start: str, indent: str) -> list[str]:
 
 
 def fold_sentence(text: str, width: int | None) -> str:
-    """Fold a line; what follows stands under its first word."""
+    """Wrap a line with a hanging indent."""
     body = text.lstrip(" ")
     start = " " * (len(text) - len(body))
     return "\n".join(fold_text(body, width, start, start + "  " * body.startswith("- ")))
 
 
 def text_table(table: TableBlock, width: int | None = None) -> str:
-    """Write a table in so many places at most; without a width, as wide as it is.
+    """Format a table in at most ``width`` terminal columns; without a width, unlimited.
 
-    Too wide a table is folded at the blanks of its texts. Where that does not do, its numbers
-    follow in groups of columns, and other tables in a block per row.
+    Texts of a table that is too wide are wrapped at blanks. If that does not suffice, a numeric
+    table is split into groups of columns, and other tables into a block per row.
     """
     numeric = [column.numeric for column in table.columns]
-    # each column as its heading and its fields
+    # each column as heading and fields
     columns = [[column.name] for column in table.columns]
     for row in table.rows:
         for column, field in zip(columns, row, strict=True):
@@ -166,8 +166,8 @@ def text_table(table: TableBlock, width: int | None = None) -> str:
     widths = natural if width is None else _narrowed(columns, numeric, natural, width)
     if widths is not None:
         return _ruled(columns, numeric, widths)
-    room = width or 0
-    groups = _groups(natural, room) if all(numeric[1:]) else []
+    available = width or 0
+    groups = _groups(natural, available) if all(numeric[1:]) else []
     if groups:
         tables = [
             ([columns[j] for j in group], [numeric[j] for j in group], [natural[j] for j in group])
@@ -175,20 +175,20 @@ def text_table(table: TableBlock, width: int | None = None) -> str:
         ]
         return "\n\n".join(_ruled(*each) for each in tables)
     heads, *rows = zip(*columns, strict=True)
-    return "\n\n".join(_block(heads, row, room) for row in rows)
+    return "\n\n".join(_block(heads, row, available) for row in rows)
 
 
 def _narrowed(
-    columns: list[list[str]], numeric: list[bool], natural: list[int], room: int
+    columns: list[list[str]], numeric: list[bool], natural: list[int], available: int
 ) -> list[int] | None:
-    """Places for each column, the widest made narrower first; None if it cannot be."""
-    least = []  # places below which a word would break, or a number fold
+    """Width of each column, the widest reduced first; None if the table does not fit."""
+    least = []  # width below which a word would be broken, or a number wrapped
     for (head, *fields), is_numeric in zip(columns, numeric, strict=True):
         words = fields if is_numeric else [word for text in fields for word in BLANKS.split(text)]
         least.append(max(map(display_width, [*BLANKS.split(head), *words])))
     widths = list(natural)
-    room -= len(SEPARATOR) * (len(widths) - 1)
-    while sum(widths) > room:
+    available -= len(SEPARATOR) * (len(widths) - 1)
+    while sum(widths) > available:
         free = [j for j, each in enumerate(widths) if each > least[j]]
         if not free:
             return None
@@ -222,38 +222,38 @@ def _padded(text: str, width: int, right: bool) -> str:
     return blanks + text if right else text + blanks
 
 
-def _groups(widths: list[int], room: int) -> list[list[int]]:
-    """Columns that fit beside the first, group by group; none if one alone does not fit."""
+def _groups(widths: list[int], available: int) -> list[list[int]]:
+    """Divide the columns into groups that fit beside the first; empty if one does not fit."""
     first, *others = (width + len(SEPARATOR) for width in widths)
     groups: list[list[int]] = []
     left = 0
     for j, width in enumerate(others, start=1):
-        if first + width - len(SEPARATOR) > room:
+        if first + width - len(SEPARATOR) > available:
             return []
         if not groups or left < width:
             groups.append([0])
-            left = room - first + len(SEPARATOR)
+            left = available - first + len(SEPARATOR)
         groups[-1].append(j)
         left -= width
     return groups
 
 
-def _block(heads: Sequence[str], row: Sequence[str], room: int) -> str:
-    """Write one row, a line per column that has something."""
+def _block(heads: Sequence[str], row: Sequence[str], available: int) -> str:
+    """Format one row, a line per column that is not empty."""
     pairs = [(head, text) for head, text in zip(heads, row, strict=True) if text]
     side = max((display_width(head) for head, _ in pairs), default=0)
-    if side + len(SEPARATOR) > room // 2:
-        return "\n".join(fold_sentence(f"{head}: {text}", room) for head, text in pairs)
+    if side + len(SEPARATOR) > available // 2:
+        return "\n".join(fold_sentence(f"{head}: {text}", available) for head, text in pairs)
     lines = []
     for head, text in pairs:
-        first, *others = fold_text(text, room - side - len(SEPARATOR))
+        first, *others = fold_text(text, available - side - len(SEPARATOR))
         lines.append(f"{_padded(head, side, False)}{SEPARATOR}{first}".rstrip())
         lines.extend(" " * side + SEPARATOR + other for other in others)
     return "\n".join(lines)
 
 
 def html_table(table: TableBlock) -> str:
-    """Write a table, its caption above it and its legend below."""
+    """Format a table, with its caption above and its legend below."""
     sides = ["right" if column.numeric else "left" for column in table.columns]
 
     def line(tag: str, texts: Iterable[str]) -> str:

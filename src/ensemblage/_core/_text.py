@@ -1,4 +1,4 @@
-"""Counts, lists and numbers as text, suggestions, warnings, optional imports."""
+"""Formatting of counts, lists and numbers; suggestions, warnings, optional imports."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-# Larger numbers have digits that mean nothing.
+# Absolute value from which not all digits of a double are significant.
 MAX_WHOLE = 1e15
-# Characters that move the cursor, ring, or turn the direction of what follows.
+# Control characters of terminals and of text direction.
 CONTROLS = [*range(9), *range(11, 32), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F,
             *range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # fmt: skip
 ESCAPED = {code: f"\\u{code:04x}" for code in CONTROLS}
-# Warnings point to the first caller that is none of these.
+# Packages that are skipped when a warning looks for its caller.
 INTERNAL = {"ensemblage", "sklearn", "joblib"}
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
-    """Write a count: ``1 row``, ``3 rows``; ``plural`` where an s is not enough."""
+    """Format a count: ``1 row``, ``3 rows``; ``plural`` for irregular plurals."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
@@ -31,9 +31,9 @@ def listed(names: Sequence[str]) -> str:
 
 
 def listing(names: Iterable[object], limit: int = 12, total: int | None = None) -> str:
-    """Write names in a row, separated by commas, cut short beyond the limit.
+    """Join names by commas, truncated at the limit.
 
-    ``total`` is how many there are, if only the first of them are given.
+    ``total`` is their number, if only the first of them are given.
     """
     every = [str(name) for name in names]
     rest = (len(every) if total is None else total) - limit
@@ -41,18 +41,18 @@ def listing(names: Iterable[object], limit: int = 12, total: int | None = None) 
 
 
 def write_number(value: float, digits: int = 4) -> str:
-    """Write a number with so many digits, or all of those before the point; no exponent."""
+    """Format a number with ``digits`` significant digits, or all integer digits; no exponent."""
     text = f"{value:.{digits}g}"
     return f"{value:.0f}" if "e+" in text and abs(value) < MAX_WHOLE else text
 
 
 def visible(text: str) -> str:
-    """Escape control characters that a terminal would obey."""
+    """Escape control characters that a terminal would interpret."""
     return text.translate(ESCAPED)
 
 
 def no_formula(field: Any) -> Any:
-    """Put an apostrophe before a text that a spreadsheet would compute; numbers are numbers."""
+    """Put an apostrophe before a text that a spreadsheet would evaluate; not before numbers."""
     if not isinstance(field, str) or not field.startswith(("=", "+", "-", "@", "\t", "\r")):
         return field
     try:
@@ -63,23 +63,23 @@ def no_formula(field: Any) -> Any:
 
 
 def plain_name(name: str) -> str:
-    """Write a class's name in words: ``scaled logistic regression``; capitals such as SVC stay."""
+    """Split a class name into words: ``scaled logistic regression``; capitals such as SVC stay."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
     return " ".join(word if word.isupper() else word.lower() for word in words)
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Propose the known name closest to a mistyped one: a sentence after a blank, or nothing."""
+    """Suggest the closest known name: a sentence after a blank, or an empty string."""
     lower = {each.lower(): each for each in known}
     close = get_close_matches(name.lower(), lower, n=1)
     return f" Did you mean {lower[close[0]]!r}?" if close else ""
 
 
 def require(module: str, purpose: str, *, extra: str | None = None, otherwise: str = "") -> Any:
-    """Import a module, or raise with what needs it, how to install it, and what to do otherwise.
+    """Import a module, or raise ImportError with its purpose, how to install it, and alternatives.
 
     ``purpose`` begins the sentence ("Running on a cluster"); ``extra`` is the extra of
-    Ensemblage that brings the package, if one does.
+    Ensemblage that installs the package, if any.
     """
     try:
         return import_module(module)
@@ -92,7 +92,7 @@ def require(module: str, purpose: str, *, extra: str | None = None, otherwise: s
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line that called this library, however deep inside of it the cause is."""
+    """Warn at the line of user code that called this library."""
     frame, level = sys._getframe(1), 2  # noqa: SLF001  as warnings does itself
     while frame.f_back is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]

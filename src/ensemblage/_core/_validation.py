@@ -11,14 +11,15 @@ from sklearn.utils.validation import validate_data
 
 from ensemblage._core._sklearn import check_sample_weight, safe_indexing
 
-# Probabilities count as at least this before their logarithm is taken.
+# Lower bound of probabilities before a logarithm.
 PROBABILITY_FLOOR = 1e-12
+# Index of a row's source that is missing or new.
 UNKNOWN_SOURCE = -1
-# Squares of doubles below can be added up, as many as there are.
+# Absolute value of doubles below which the sum of their squares cannot overflow.
 MAX_SQUARABLE = 1e150
-# The mean weight up to which weights are taken for copies of rows.
+# Largest mean of weights that are counts of rows; others are scaled to mean 1.
 MAX_MEAN_COUNT = 1e6
-# Bits of a weight that tell rows apart; the rest depend on the unit of the weights.
+# Significant bits of a weight that are kept; the rest depend on the unit of the weights.
 WEIGHT_BITS = 32
 
 
@@ -30,36 +31,36 @@ def take_rows(X: Any, rows: NDArray[Any]) -> Any:
 
 
 def as_numbers(y: Any) -> NDArray[np.float64]:
-    """Read a numeric target; text and dates are refused by the first of them."""
+    """Convert a numeric target to floats; reject text and dates, naming the first value."""
     given = np.asarray(y)
     if given.dtype.kind == "c":
-        raise ValueError("Complex data not supported: y holds complex numbers; give real ones.")
+        raise ValueError("Complex data not supported: y holds complex numbers; use real values.")
     try:
         if given.dtype.kind not in "mM":
             return given.astype(np.float64)
     except (TypeError, ValueError):
         pass
     raise ValueError(
-        f"y holds {given.ravel().tolist()[0]!r}, which is no number; a regressor predicts numbers. "
-        "Use a classifier for categories."
+        f"y holds {given.ravel().tolist()[0]!r}, which is not numeric; a regressor needs a numeric "
+        "target. Use a classifier for categories."
     )
 
 
 def squares_are_finite(values: NDArray[np.float64]) -> bool:
-    """Tell finite doubles whose squares can be added up, without a closer look at each."""
+    """Whether all doubles are finite and the sum of their squares cannot overflow."""
     return bool(values.max() < MAX_SQUARABLE and values.min() > -MAX_SQUARABLE)
 
 
 def validate_numbers(
     estimator: Any, X: Any, y: Any = "no_validation", *, squares: bool = False, **checks: Any
 ) -> Any:
-    """Validate as scikit-learn does, but for dates, which it takes for numbers of nanoseconds.
+    """Validate as scikit-learn does, but reject dates, which it converts to nanoseconds.
 
-    With ``squares`` values are refused whose squares cannot be added up.
+    With ``squares``, values are rejected if the sum of their squares overflows.
     """
     refuse_dates(estimator, X)
     if checks.pop("y_numeric", False) and y is not None and not isinstance(y, str):
-        as_numbers(y)  # says what is no number
+        as_numbers(y)  # names the first value that is not numeric
         checks["y_numeric"] = True
     found = validate_data(estimator, X, y, **checks)
     if squares:
@@ -68,7 +69,7 @@ def validate_numbers(
 
 
 def refuse_dates(estimator: Any, X: Any) -> None:
-    """Refuse columns of dates or durations by the first of them."""
+    """Reject dates and durations, naming the first such column."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     column: Any = None
     if isinstance(frame, nw.DataFrame):
@@ -77,13 +78,13 @@ def refuse_dates(estimator: Any, X: Any) -> None:
         column = 0
     if column is not None:
         raise ValueError(
-            f"Column {column!r} of X holds dates or durations; {type(estimator).__name__} takes "
-            "numbers. Make numbers of them first, for instance with TableEncoder."
+            f"Column {column!r} of X holds dates or durations; {type(estimator).__name__} needs "
+            "numeric columns. Encode them first, for instance with TableEncoder."
         )
 
 
 def refuse_overflow(X: NDArray[Any], name: str = "X") -> None:
-    """Refuse values so large that the sum of their squares overflows; NaN does not count."""
+    """Reject values so large that the sum of their squares overflows; NaN is ignored."""
     if X.dtype.kind != "f" or X.size == 0:
         return
     largest = float(max(np.fmax.reduce(X, axis=None), -np.fmin.reduce(X, axis=None)))
@@ -95,27 +96,27 @@ def refuse_overflow(X: NDArray[Any], name: str = "X") -> None:
 
 
 def refuse_infinite(outputs: NDArray[Any]) -> NDArray[Any]:
-    """Give outputs of a model if all are finite; refuse rows for which they are not."""
+    """Return the outputs of a model if all are finite, else raise ValueError."""
     if not np.isfinite(outputs).all():
         raise ValueError(
-            "X holds rows so far from the training rows that predictions overflow. Leave them "
-            "out, or check their units."
+            "X holds rows so far from the training rows that predictions overflow. Omit them, or "
+            "check their units."
         )
     return outputs
 
 
 def read_weights(sample_weight: Any, rows: Any) -> NDArray[np.float64]:
-    """Read row weights as numbers of copies; those that cannot be are scaled to a mean of one.
+    """Validate row weights; they are counts of rows, or else are scaled to mean 1.
 
-    Penalties, scores and smoothing compare counts with constants. A boosting algorithm's weights,
-    which add up to one, would otherwise be a sample of one row; the smallest and the largest
-    numbers would vanish or overflow.
+    Penalties, scores and smoothing compare counts with constants. Weights of a boosting algorithm,
+    which sum to one, would otherwise count as one row; very small and very large weights would
+    underflow or overflow.
     """
     weights: NDArray[np.float64] = check_sample_weight(
         sample_weight, rows, dtype=np.float64, ensure_non_negative=True
     )
     present = np.count_nonzero(weights)
-    if not present:  # scikit-learn itself refuses them from 1.9 on
+    if not present:  # scikit-learn itself rejects them from 1.9 on
         raise ValueError("Sample weights must contain at least one non-zero number.")
     relative = weights / weights.max()  # whose sum cannot overflow
     mean = weights.max() * (relative.sum() / present)
@@ -123,7 +124,7 @@ def read_weights(sample_weight: Any, rows: Any) -> NDArray[np.float64]:
 
 
 def short_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Drop a weight's last bits: trees, whose splits are often ties, would go by them."""
+    """Round weights to ``WEIGHT_BITS`` bits, so that rounding errors do not break ties in trees."""
     parts, powers = np.frexp(weights)
     short: NDArray[np.float64] = np.ldexp(
         np.round(np.ldexp(parts, WEIGHT_BITS)), powers - WEIGHT_BITS

@@ -1,4 +1,4 @@
-"""Exponentials and logarithms that become vector instructions; products of small matrices."""
+"""Vectorised exponentials and logarithms; products of small matrices."""
 
 from __future__ import annotations
 
@@ -17,33 +17,70 @@ Floats = NDArray[np.floating[Any]]
 # exp(x) = 2^k exp(r) with k = round(x / log 2) and |r| <= log(2) / 2. Adding ROUND leaves k in the
 # last bits of a float; log 2 comes in two parts, the first short enough for k * LN2_HIGH to be
 # exact; exp(r) is its Taylor series, up to r^13 / 13! in float64 and r^7 / 7! in float32.
-LOG2_E, LOG2_E_32 = 1.4426950408889634, np.float32(1.4426950408889634)
-ROUND, ROUND_32 = 6755399441055744.0, np.float32(12582912.0)
-LN2_HIGH, LN2_HIGH_32 = 0.69314718036912382, np.float32(0.693359375)
-LN2_LOW, LN2_LOW_32 = 1.9082149292705877e-10, np.float32(-2.12194440054690583e-4)
-EXPONENT_BIT, EXPONENT_BIT_32 = 52, np.int32(23)
-C2, C3, C4, C5 = 1 / 2, 1 / 6, 1 / 24, 1 / 120
-C6, C7, C8, C9 = 1 / 720, 1 / 5040, 1 / 40320, 1 / 362880
-C10, C11, C12, C13 = 1 / 3628800, 1 / 39916800, 1 / 479001600, 1 / 6227020800
-S1, S2, S3, S4 = np.float32(1), np.float32(C2), np.float32(C3), np.float32(C4)
-S5, S6, S7 = np.float32(C5), np.float32(C6), np.float32(C7)
+LOG2_E = 1.4426950408889634
+LOG2_E_32 = np.float32(1.4426950408889634)
+ROUND = 6755399441055744.0
+ROUND_32 = np.float32(12582912.0)
+LN2_HIGH = 0.69314718036912382
+LN2_HIGH_32 = np.float32(0.693359375)
+LN2_LOW = 1.9082149292705877e-10
+LN2_LOW_32 = np.float32(-2.12194440054690583e-4)
+EXPONENT_BIT = 52
+EXPONENT_BIT_32 = np.int32(23)
+# Coefficients 1 / k! of the Taylor series in float64.
+C2 = 1 / 2
+C3 = 1 / 6
+C4 = 1 / 24
+C5 = 1 / 120
+C6 = 1 / 720
+C7 = 1 / 5040
+C8 = 1 / 40320
+C9 = 1 / 362880
+C10 = 1 / 3628800
+C11 = 1 / 39916800
+C12 = 1 / 479001600
+C13 = 1 / 6227020800
+# The same in float32.
+S1 = np.float32(1)
+S2 = np.float32(C2)
+S3 = np.float32(C3)
+S4 = np.float32(C4)
+S5 = np.float32(C5)
+S6 = np.float32(C6)
+S7 = np.float32(C7)
 
 # log(x) = e log 2 + log(m) with m between sqrt(1/2) and sqrt(2), and log(m) = 2 artanh(s) with
 # s = (m - 1) / (m + 1): 2 s (1 + s^2 / 3 + ...), up to s^20 / 21 in float64, s^8 / 9 in float32.
-ROOT_HALF, ROOT_HALF_32 = 0x3FE6A09E667F3BCD, np.int32(0x3F3504F3)
-LOG_2, LOG_2_32 = 0.6931471805599453, np.float32(0.6931471805599453)
-A3, A5, A7, A9, A11 = 1 / 3, 1 / 5, 1 / 7, 1 / 9, 1 / 11
-A13, A15, A17, A19, A21 = 1 / 13, 1 / 15, 1 / 17, 1 / 19, 1 / 21
-B3, B5, B7, B9 = np.float32(A3), np.float32(A5), np.float32(A7), np.float32(A9)
+# Bits of sqrt(1/2).
+ROOT_HALF = 0x3FE6A09E667F3BCD
+ROOT_HALF_32 = np.int32(0x3F3504F3)
+LOG_2 = 0.6931471805599453
+LOG_2_32 = np.float32(0.6931471805599453)
+# Coefficients of the series of artanh in float64.
+A3 = 1 / 3
+A5 = 1 / 5
+A7 = 1 / 7
+A9 = 1 / 9
+A11 = 1 / 11
+A13 = 1 / 13
+A15 = 1 / 15
+A17 = 1 / 17
+A19 = 1 / 19
+A21 = 1 / 21
+# The same in float32.
+B3 = np.float32(A3)
+B5 = np.float32(A5)
+B7 = np.float32(A7)
+B9 = np.float32(A9)
 
 
 @compiled(fastmath={"contract"})
 def exponentials(logs: Floats, negligible: float, out: Floats) -> None:
-    """Fill ``out`` with the exponentials of ``logs``, of the same dtype, none of them above zero.
+    """Fill ``out`` with the exponentials of ``logs``, of the same dtype and at most zero.
 
-    What is at or below ``negligible`` becomes zero. Good to 4e-16 in float64 and to 2e-7 in
-    float32. The loops hold no branch and no call: NumPy's exponential would stop the compiler
-    from making vectors of them.
+    Exponentials of logs at or below ``negligible`` are zero. The relative error is 4e-16 in float64
+    and 2e-7 in float32. The loops have no branch and no call, so that they are vectorised; NumPy's
+    exponential would prevent that.
     """
     if logs.itemsize == 4:
         least = np.float32(negligible)
@@ -58,7 +95,7 @@ def exponentials(logs: Floats, negligible: float, out: Floats) -> None:
 def add_exponentials(
     logs: Floats, tops: Floats, negligible: float, out: Floats, sums: Floats
 ) -> None:
-    """Fill ``out`` with the exponentials of ``logs`` less ``tops``, and add them to ``sums``."""
+    """Fill ``out`` with the exponentials of ``logs`` minus ``tops``, and add them to ``sums``."""
     if logs.itemsize == 4:
         least = np.float32(negligible)
         for i in range(logs.size):
@@ -99,9 +136,9 @@ def _exponential_64(log: float, least: float) -> float:
 
 @compiled(fastmath={"contract"}, error_model="numpy")
 def logarithms(values: Floats, out: Floats) -> None:
-    """Fill ``out`` with the logs of ``values``, of the same dtype, each at least one and finite.
+    """Fill ``out`` with the logs of ``values``, of the same dtype, finite and at least one.
 
-    Good to the same precision as ``exponentials``, relative to the log.
+    The relative error is that of ``exponentials``.
     """
     if values.itemsize == 4:
         for i in range(values.size):
@@ -125,15 +162,15 @@ def logarithms(values: Floats, out: Floats) -> None:
 
 
 SMALL = 10**6
-"""OpenBLAS copies larger problems, in numbers that are multiplied, before it multiplies."""
-FEWEST = 256
-"""Parts with fewer columns do not pay."""
+"""Number of multiplications above which OpenBLAS copies the operands."""
+MIN_PART_COLUMNS = 256
+"""Smallest number of columns per part."""
 
 
 def small_parts(n_columns: int, per_column: int) -> Iterator[slice]:
-    """Parts of the columns, equal but for the last; all in one where parts would be too short."""
+    """Parts of the columns of equal size but the last; one part if parts would be too short."""
     step = SMALL // per_column
-    n_parts = max(1, -(-n_columns // step)) if step >= FEWEST else 1
+    n_parts = max(1, -(-n_columns // step)) if step >= MIN_PART_COLUMNS else 1
     step = max(1, -(-n_columns // n_parts))
     return (slice(start, start + step) for start in range(0, n_columns, step))
 

@@ -1,4 +1,4 @@
-"""Width of names and where they break, for drawings of networks and trees."""
+"""Width and line breaks of names in drawings of networks and trees."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 from unicodedata import east_asian_width
 
 FONT = 12.0
-"""Height of the letters of a drawing, in pixels."""
+"""Font size of a drawing, in pixels."""
 LINE = 15.0
-"""From one line to the next, in pixels."""
-# Widths of DejaVu Sans in em, a wide face among those of systems; boxes are made for it.
+"""Line height, in pixels."""
+# Widths of DejaVu Sans, a wide font, in em; boxes fit this font.
 LETTERS = {
     **dict.fromkeys("'ijlIJ ,./:;\\|", 0.3),
     **dict.fromkeys("f-()[]t!r", 0.4),
@@ -18,12 +18,14 @@ LETTERS = {
     **dict.fromkeys("%mW@", 1.05),
 }
 USUAL_WIDTH = 0.64
+"""Width of other letters, in em."""
 FOREIGN_WIDTH = 0.85
+"""Width of letters of other scripts, in em."""
 FULL_WIDTH = 1.3
-"""Of Chinese, Japanese and Korean letters."""
-# What XML cannot hold.
+"""Width of Chinese, Japanese and Korean letters, in em."""
+# Characters that are not allowed in XML.
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-# A line may end after a space or a mark, and in a long word between "blood" and "Pressure".
+# Line breaks after a space or a mark, and in a long word as in "blood|Pressure".
 BREAKS = re.compile(
     r"(?<=[\s_\-/:;=)\]}>|+&])(?=\S)"
     r"|(?<=[.,])(?=[^\s\d])"  # not inside a number
@@ -31,28 +33,28 @@ BREAKS = re.compile(
 )
 HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 MIN_HUMPED = 12
-"""Shorter words are not broken between a small and a capital letter."""
+"""Smallest length of a word that is broken between a lower- and an upper-case letter."""
 MAX_WORD = 24
-"""What is longer is no word, and is broken into pieces."""
+"""Length above which a part is broken into pieces."""
 PIECE = 12
-"""Letters of such a piece."""
+"""Length of such a piece."""
 ELLIPSIS = "…"
 
 
 def printable(text: str) -> str:
-    """Replace each character that XML cannot hold."""
+    """Replace characters that are not allowed in XML."""
     return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 class Wrapped(NamedTuple):
-    """A name in lines; ``whole`` unless something had to be left out."""
+    """A name in lines; ``whole`` unless it was truncated."""
 
     lines: tuple[str, ...]
     whole: bool
 
 
 def parts_of(name: str) -> list[str]:
-    """Split a name where a line may end."""
+    """Split a name at possible line breaks."""
     return [
         piece
         for part in BREAKS.split(name)
@@ -61,7 +63,7 @@ def parts_of(name: str) -> list[str]:
 
 
 def pieces_of(name: str) -> list[str]:
-    """Split a name where a line may end; what is too long to be a word, also inside."""
+    """Split a name at possible line breaks, and parts that are too long."""
     return [
         piece
         for part in parts_of(name)
@@ -70,7 +72,7 @@ def pieces_of(name: str) -> list[str]:
 
 
 def text_width(text: str) -> float:
-    """Estimate a text's width in em, rather too wide than too narrow."""
+    """Upper estimate of a text's width in em."""
     return sum(_width(letter) for letter in text)
 
 
@@ -81,12 +83,12 @@ def _width(letter: str) -> float:
 
 
 def longest_part(name: str) -> float:
-    """Width of the widest part that stays in one piece."""
+    """Width of the widest part without a line break."""
     return max((text_width(part.strip()) for part in parts_of(name)), default=0.0)
 
 
 def wrapped(name: str, width: float, most: int = 4) -> Wrapped:
-    """Break a name into lines of so many em, and cut what is left over."""
+    """Wrap a name into lines of ``width`` em, and truncate the rest."""
     lines = [""]
     for part in parts_of(name):
         if lines[-1] and text_width((lines[-1] + part).rstrip()) > width:

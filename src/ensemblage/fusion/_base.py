@@ -1,4 +1,4 @@
-"""The contract of a fusion, and predictions of classifiers that use one."""
+"""Base class of fusions, and mixins of classifiers that use one."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ Doubles = NDArray[np.float64]
 
 @set_module("ensemblage.fusion")
 class FusionContext(NamedTuple):
-    """What is known of the rows beside the members' outputs; None where it is not known.
+    """Information on the rows in addition to the members' outputs; None where not available.
 
     Parameters
     ----------
     affinity : ndarray of shape (n_samples, n_strata), default=None
         Log affinity of each row to each stratum.
     X : array-like of shape (n_samples, n_features), default=None
-        The rows themselves, as members see them.
+        The rows, as passed to the members.
     sources : ndarray of shape (n_samples,), default=None
-        Where each row comes from.
+        Source of each row.
     strata : ndarray of shape (n_samples,), default=None
         Index of the stratum that each row is closest to.
 
@@ -57,7 +57,7 @@ class FusionContext(NamedTuple):
     strata: NDArray[np.intp] | None = None
 
     def take(self, rows: NDArray[Any]) -> FusionContext:
-        """Give the context of some rows.
+        """Select the context of some rows.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class FusionContext(NamedTuple):
         Returns
         -------
         FusionContext
-            Fields that are None stay so.
+            Fields that are None remain None.
         """
         return FusionContext(*(None if each is None else take_rows(each, rows) for each in self))
 
@@ -78,9 +78,9 @@ FUSION_DOCS = """
 outputs : ndarray of shape (n_members, n_samples, n_classes)
     Members' outputs.
 context : FusionContext, default=FusionContext()
-    What else is known of the rows.
+    Further information on the rows.
 numeric : bool, default=False
-    Whether the target is numeric; the ensemble passes it.
+    Whether the target is numeric; set by the ensemble.
 sample_weight : array-like of shape (n_samples,), default=None
     Row weights.
 n_members : int
@@ -94,21 +94,21 @@ document = with_shared(FUSION_DOCS)
 
 @set_module("ensemblage.fusion")
 class Fusion(ABC):
-    """Contract of a fusion: members' outputs in, one output per row out.
+    """Base class of fusions, which combine members' outputs to one output per row.
 
     Member outputs have shape (n_members, n_samples, n_classes); with two classes decision values
     are the pair (-d, d). For a numeric target there are two outputs, mean and variance. Parameters
-    are those of ``__init__``, as in a scikit-learn estimator: ``clone``, nested seeds and
+    are those of ``__init__``, as in a scikit-learn estimator, so ``clone``, nested seeds and
     ``fusion__<parameter>`` in a grid search work.
 
     Attributes
     ----------
     needs : frozenset of str
-        Fields of :class:`FusionContext` without which it can neither learn nor combine.
+        Required fields of :class:`FusionContext`.
     classes_only : bool
-        Whether a numeric target is refused.
+        Whether only classification is supported.
     numeric_ : bool
-        Whether it was fitted to a numeric target.
+        Whether it was fitted on a numeric target.
     """
 
     needs: frozenset[str] = frozenset()
@@ -118,7 +118,7 @@ class Fusion(ABC):
 
     @document
     def requires_fit(self, *, numeric: bool = False) -> bool:
-        """Tell whether ``fit`` needs outputs on rows that the members have not seen.
+        """Whether ``fit`` needs out-of-fold outputs.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class Fusion(ABC):
         Returns
         -------
         bool
-            False where there is nothing to learn.
+            False if there is nothing to fit.
         """
         return False
 
@@ -141,12 +141,12 @@ class Fusion(ABC):
         numeric: bool = False,
         sample_weight: Doubles | None = None,
     ) -> Self:
-        """Learn from out-of-fold outputs and the target.
+        """Fit to out-of-fold outputs and the target.
 
         Parameters
         ----------
         outputs : ndarray of shape (n_members, n_samples, n_classes)
-            Members' outputs on rows that they have not seen; None will do if it learns nothing.
+            Out-of-fold outputs of the members; may be None if there is nothing to fit.
         y : ndarray of shape (n_samples,)
             Class indices, 0 to n_classes - 1, or a numeric target.
         {context, numeric, sample_weight}
@@ -158,17 +158,17 @@ class Fusion(ABC):
         """
         if numeric and self.classes_only:
             raise ValueError(
-                f"fusion={self!r} is for classes. For a numeric target use 'gate', 'log_linear', "
-                "'mean' or 'stacking'."
+                f"fusion={self!r} supports classification only. For regression use 'gate', "
+                "'log_linear', 'mean' or 'stacking'."
             )
         self.numeric_ = numeric
         self._fit(outputs, y, context, sample_weight)
         return self
 
-    def _fit(  # noqa: B027  most rules have nothing to learn
+    def _fit(  # noqa: B027  most rules have nothing to fit
         self, outputs: Any, y: Any, context: FusionContext, weights: Doubles | None
     ) -> None:
-        """Learn for the target that ``numeric_`` tells."""
+        """Fit for classification or regression, by ``numeric_``."""
 
     @document
     def fit_subsets(
@@ -181,14 +181,14 @@ class Fusion(ABC):
         numeric: bool = False,
         sample_weight: Doubles | None = None,
     ) -> list[Self]:
-        """Fit one fusion on each subset of the rows; this one stays as it is.
+        """Fit one fusion on each subset of the rows; this one is not changed.
 
         Parameters
         ----------
         subsets : list of ndarray of int
             Row indices of each subset.
         outputs : ndarray of shape (n_members, n_samples, n_classes)
-            Members' outputs on rows that they have not seen.
+            Out-of-fold outputs of the members.
         y : ndarray of shape (n_samples,)
             Class indices, or a numeric target.
         {context, numeric, sample_weight}
@@ -237,14 +237,14 @@ class Fusion(ABC):
         Returns
         -------
         ndarray of shape (n_samples, n_members) or None
-            None where there are no such weights.
+            None if the fusion has no such weights.
         """
         weights = self.member_weights(len(outputs))
         return None if weights is None else np.tile(weights, (outputs.shape[1], 1))
 
     @document
     def member_weights(self, n_members: int) -> Doubles | None:
-        """Weight of each member, where it is the same for all rows.
+        """Weight of each member, if it is the same for all rows.
 
         Parameters
         ----------
@@ -253,12 +253,12 @@ class Fusion(ABC):
         Returns
         -------
         ndarray of shape (n_members,) or None
-            Sums to one; None where there is no such weight, or it differs from row to row.
+            Sums to one; None if there is no such weight, or if it differs by row.
         """
         return np.full(n_members, 1 / n_members)
 
     def returns_probabilities(self, from_probabilities: bool) -> bool:
-        """Tell whether fused outputs are probabilities.
+        """Whether fused outputs are probabilities.
 
         Parameters
         ----------
@@ -278,12 +278,12 @@ class Fusion(ABC):
         Parameters
         ----------
         deep : bool, default=True
-            Also give parameters of parameters, as ``<parameter>__<its parameter>``.
+            Also return nested parameters, as ``<parameter>__<nested parameter>``.
 
         Returns
         -------
         dict
-            Values by name.
+            Values by parameter name.
         """
         # without an __init__ of its own, a class has object's
         init = type(self).__init__
@@ -329,7 +329,7 @@ class Fusion(ABC):
         )
 
     def _check_fitted(self) -> None:
-        expect(isinstance(self.numeric_, bool), "numeric_ is not a truth value")
+        expect(isinstance(self.numeric_, bool), "numeric_ is not a bool")
 
     def __repr__(self) -> str:
         defaults = signature(type(self)).parameters
@@ -351,9 +351,9 @@ def cross_val_combine(
     numeric: bool = False,
     sample_weight: Doubles | None = None,
 ) -> Doubles:
-    """Fuse out-of-fold outputs, each fold by a fusion fitted to the others; NaN where none is.
+    """Cross-fit a fusion: each fold is fused by a fusion fitted on the others; NaN in no fold.
 
-    Folds whose training rows lack a class are left out.
+    Folds whose training rows lack a class are skipped.
     """
     fused = np.full(outputs.shape[1:], np.nan)
     finite = np.isfinite(outputs)
@@ -380,14 +380,14 @@ def cross_val_combine(
 
 
 def clip_rounding(probabilities: Doubles) -> Doubles:
-    """Undo what rounding adds to a sum of shares: scikit-learn's scorers refuse 1 + 2e-16."""
+    """Clip probabilities to 1: scikit-learn's scorers reject 1 + 2e-16."""
     return np.minimum(probabilities, 1.0)
 
 
 class FusedClassifierMixin(ClassifierMixin):
     """Predict classes, probabilities or decision values from fused scores.
 
-    Members are fitted on class indices; subclasses implement the two hooks.
+    Members are fitted on class indices; subclasses implement the two private methods.
     """
 
     classes_: NDArray[Any]
@@ -397,7 +397,7 @@ class FusedClassifierMixin(ClassifierMixin):
         raise NotImplementedError  # look: ok
 
     def _returns_probabilities(self) -> bool:
-        """Tell whether scores are probabilities; called before ``fit`` too."""
+        """Whether scores are probabilities; also called before ``fit``."""
         raise NotImplementedError  # look: ok
 
     @document
@@ -419,7 +419,7 @@ class FusedClassifierMixin(ClassifierMixin):
     @available_if(lambda self: self._returns_probabilities())
     @document
     def predict_proba(self, X: Any) -> Doubles:
-        """Predict class probabilities, where the fusion gives them.
+        """Predict class probabilities, if the fusion returns them.
 
         Parameters
         ----------
@@ -435,7 +435,7 @@ class FusedClassifierMixin(ClassifierMixin):
     @available_if(lambda self: not self._returns_probabilities())
     @document
     def decision_function(self, X: Any) -> Doubles:
-        """Fused decision values, where the fusion gives no probabilities.
+        """Fused decision values, if the fusion does not return probabilities.
 
         Parameters
         ----------
@@ -444,14 +444,14 @@ class FusedClassifierMixin(ClassifierMixin):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One value per row for two classes: positive for the second.
+            For two classes one value per row, positive for the second class.
         """
         scores = self._scores(X)
         return np.asarray(scores[:, 1]) if len(self.classes_) == 2 else scores
 
 
 class SourcedClassifierMixin(FusedClassifierMixin):
-    """The same, of rows whose sources may be given."""
+    """Predict from fused scores, optionally with the source of each row."""
 
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"sources": True}
     __metadata_request__predict_proba: ClassVar[dict[str, bool]] = {"sources": True}
@@ -468,7 +468,7 @@ class SourcedClassifierMixin(FusedClassifierMixin):
         ----------
         {X}
         sources : array-like of shape (n_samples,) or str, default=None
-            Where each row comes from; see ``predict_proba``.
+            Source of each row; see ``predict_proba``.
 
         Returns
         -------
@@ -481,14 +481,14 @@ class SourcedClassifierMixin(FusedClassifierMixin):
     @available_if(lambda self: self._returns_probabilities())
     @document
     def predict_proba(self, X: Any, sources: Any = None) -> Doubles:
-        """Predict class probabilities, where the fusion gives them.
+        """Predict class probabilities, if the fusion returns them.
 
         Parameters
         ----------
         {X}
         sources : array-like of shape (n_samples,) or str, default=None
-            Where each row comes from: one per row, or, in a pool, the name of a column of X. A row
-            whose source is missing or new is predicted as if none had been given.
+            Source of each row, or, in a pool, the name of a column of X. Rows with a missing or new
+            source are predicted as without ``sources``.
 
         Returns
         -------
@@ -499,7 +499,7 @@ class SourcedClassifierMixin(FusedClassifierMixin):
 
     @document
     def score(self, X: Any, y: Any, sample_weight: Any = None, sources: Any = None) -> float:
-        """Share of rows whose class is predicted.
+        """Accuracy.
 
         Parameters
         ----------
@@ -531,19 +531,19 @@ def as_columns(decision: Doubles) -> Doubles:
 
 
 def common_response_method(members: Sequence[Any]) -> str:
-    """Name the most informative method that all members have, fitted or not."""
+    """Find the most informative method that all members have, fitted or not."""
     return next(name for name in RESPONSE_METHODS if all(hasattr(each, name) for each in members))
 
 
 def is_constant(member: Any) -> bool:
-    """Tell whether a member predicts the same for all rows; it has no decision values."""
+    """Whether a member is constant; then it has no decision values."""
     return isinstance(getattr(member, "wrapped", member), DummyClassifier)
 
 
 def member_outputs(member: Any, X: Any, n_classes: int, method: str) -> Doubles:
     """Predict by a member that was fitted on class indices, (n_samples, n_classes).
 
-    Classes that it never saw have probability zero, or a decision value one below its lowest.
+    Classes unseen in its fit have probability zero, or a decision value one below its lowest.
     """
     known: Any
     lowest: Any = 0.0
@@ -558,8 +558,8 @@ def member_outputs(member: Any, X: Any, n_classes: int, method: str) -> Doubles:
         lowest = known.min(axis=1, keepdims=True) - 1
     if not np.isfinite(known).all():
         raise ValueError(
-            f"{type(getattr(member, 'wrapped', member)).__name__} predicts NaN or infinity: X "
-            "holds values too large for it. Scale the columns first, for instance with "
+            f"{type(getattr(member, 'wrapped', member)).__name__} predicts NaN or infinity: "
+            "values of X are too large. Scale the columns first, for instance with "
             "StandardScaler."
         )
     if np.array_equal(member.classes_, np.arange(n_classes)):
@@ -574,21 +574,21 @@ def _indices(member: Any, classes: Any, n_classes: int) -> NDArray[np.intp]:
     inside = indices.dtype.kind in "iu" and bool(((indices >= 0) & (indices < n_classes)).all())
     if not inside:
         raise ValueError(
-            f"{type(getattr(member, 'wrapped', member)).__name__} predicts other classes than "
-            f"the {n_classes} that it was fitted to: it, or the file that it is from, is damaged."
+            f"{type(getattr(member, 'wrapped', member)).__name__} predicts classes other than "
+            f"the {n_classes} that it was fitted on: the model, or its file, is damaged."
         )
     return indices
 
 
 def are_probabilities(outputs: Doubles) -> bool:
-    """Tell one member's probabilities from decision values, both (n_samples, n_classes)."""
-    # a product adds up short rows faster than sum does
+    """Whether outputs of one member, (n_samples, n_classes), are probabilities."""
+    # a matrix product sums short rows faster than sum
     sums = outputs @ np.ones(outputs.shape[1])
     return bool(outputs.min() >= 0 and np.abs(sums - 1).max() <= 1e-5)
 
 
 def regressor_response_method(member: Any) -> str:
-    """Name what a regressor is asked for: ``predict_std`` if ``predict`` takes ``return_std``."""
+    """Response method of a regressor: ``predict_std`` if ``predict`` takes ``return_std``."""
     last = member[-1] if isinstance(member, Pipeline) else member
     known = inspect.signature(last.predict).parameters
     return "predict_std" if "return_std" in known else "predict"
@@ -597,8 +597,8 @@ def regressor_response_method(member: Any) -> str:
 def regressor_outputs(member: Any, X: Any, method: str, variance: float) -> Doubles:
     """Means and variances predicted by a fitted regressor, (n_samples, 2).
 
-    Without variances of its own it has the one given, that of the target. Predictions whose
-    squares overflow are refused: no fusion could weigh them.
+    Without a standard deviation of its own the given variance, that of the target, is used. Raises
+    ValueError if squares of predictions overflow.
     """
     if method == "predict_std":
         mean, std = member.predict(X, return_std=True)

@@ -1,4 +1,4 @@
-"""Weights for each row: by affinity, by a learned gate, by local competence."""
+"""Fusions with weights per row: by affinity, by a softmax gate, by local accuracy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ensemblage.fusion._rules import product_rule
 
 Doubles = NDArray[np.float64]
 
-# From half the affinities' own scale to where almost all members have the same weight.
+# Candidate temperatures, from 0.5 to where almost all members have the same weight.
 TEMPERATURES = 2.0 ** np.arange(-1, 9)
 
 
@@ -50,7 +50,7 @@ def _log_likelihoods(outputs: Any, y: NDArray[np.intp], affinity: Any) -> Double
         fused = (gate_rule(outputs, affinity, temperature) for temperature in TEMPERATURES)
         logs = (log_softmax(each, axis=1) for each in fused)
         return np.stack([np.take_along_axis(each, y[:, None], axis=1)[:, 0] for each in logs])
-    # a mean of probabilities is one: the other classes need not be looked at
+    # a mean of probabilities is normalised: other classes are not needed
     own = outputs[:, np.arange(len(y)), y].T
     weights = np.exp((affinity - affinity.max(axis=1, keepdims=True)) / TEMPERATURES[-1])
     shares, ones = np.empty((len(TEMPERATURES), len(own))), np.ones(affinity.shape[1])
@@ -65,8 +65,8 @@ def _fit_variances(
 ) -> list[tuple[float, Doubles]]:
     """Best temperature of each subset, and the members' variance factors at it.
 
-    ``inside`` holds row weights (n_subsets, n_rows), zero for rows that are not in the subset: a
-    subset learns from its own rows, but what does not depend on them is computed once.
+    ``inside`` has row weights (n_subsets, n_rows), zero for rows that are not in the subset; what
+    does not depend on the subset is computed once.
     """
     members, y = as_normals(outputs), np.asarray(y, dtype=float)
     squares = squared_residuals(members, y).T.copy()
@@ -95,28 +95,27 @@ class AffinityGate(Fusion):
     Parameters
     ----------
     temperature : float or "auto", default="auto"
-        Softness :math:`T` of the gate; ``"auto"`` takes the one with the least log loss on outputs
-        for rows that the members have not seen.
+        Temperature :math:`T` of the gate's softmax; ``"auto"`` chooses it by out-of-fold log loss.
 
     Attributes
     ----------
     temperature_ : float
-        The temperature in use.
+        The temperature used.
     variance_factors_ : ndarray of shape (n_members,)
-        What each member's variances are multiplied by, so that they agree with its residuals on
-        the rows where it has weight. Numeric targets only.
+        Factors of each member's variances, estimated from its residuals weighted by the gate.
+        Regression only.
 
     Notes
     -----
     The weights are :math:`g(x) = \mathrm{softmax}(a(x) / T)` of the log affinities. Densities in
-    many dimensions differ by huge factors between strata; without a temperature one member would
-    have all the weight. Classes: :math:`\sum_k g_k(x) f_k(x)`. Of a numeric target, with members
-    that predict :math:`N(\mu_k, s_k^2)`, it gives mean and variance of the mixture,
+    many dimensions differ by large factors between strata; without a temperature one member would
+    have all the weight. Classification: :math:`\sum_k g_k(x) f_k(x)`. Regression, with members that
+    predict :math:`N(\mu_k, s_k^2)`: mean and variance of the mixture,
 
     .. math:: \mu = \sum_k g_k \mu_k, \qquad s^2 = \sum_k g_k \big( s_k^2 + (\mu_k - \mu)^2 \big).
 
-    Each :math:`s_k^2` is the mean of the squared residuals weighted by :math:`g_k`, shrunk towards
-    that of all members as by twenty rows.
+    Each :math:`s_k^2` is the mean squared residual weighted by :math:`g_k`, shrunk towards that of
+    all members, which counts as twenty rows.
 
     Examples
     --------
@@ -169,7 +168,7 @@ class AffinityGate(Fusion):
         sample_weight: Doubles | None,
         numeric: bool,
     ) -> None:
-        """Set what each gate learns from its subset of the rows."""
+        """Fit each gate to its subset of the rows."""
         fixed = isinstance(self.temperature, Real)
         temperatures = [float(self.temperature)] if fixed else TEMPERATURES.tolist()
         if numeric:
@@ -211,7 +210,7 @@ class AffinityGate(Fusion):
 
 @set_module("ensemblage.fusion")
 class SoftmaxGate(Fusion):
-    r"""Members weighted by a softmax of the features, which is learned together with them.
+    r"""Members weighted by a softmax gate of the features, fitted jointly with the members.
 
     The gate is :math:`g(x) = \mathrm{softmax}_k(v_k \cdot x + c_k)`, with coefficients ``coef_``
     (n_members, n_features) and ``intercept_`` (n_members,).
@@ -240,7 +239,7 @@ class SoftmaxGate(Fusion):
         return None
 
     def __sklearn_clone__(self) -> Self:
-        return self  # fits of its own would have nothing to learn from
+        return self  # it is fitted with the members only
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
@@ -250,23 +249,23 @@ class SoftmaxGate(Fusion):
 
 @set_module("ensemblage.fusion")
 class AnchoredGate(Fusion):
-    """A gate over the strata's members, and a pool of its output with the anchors.
+    """A gate over the strata's members, pooled with anchors.
 
-    Anchors are members that are fitted to all rows. They keep the ensemble from losing to a single
-    strong model where strata have nothing to add. Where several types of member are fitted to each
-    stratum, each type has a gate of its own. Outputs are ordered by type, anchors last. A member's
-    weight for a row is that in its gate times the gate's in the pool; without rows, the gate's is
-    divided evenly among the strata.
+    Anchors are members fitted on all rows, so that the ensemble is not much worse than a single
+    strong model where strata do not help. If several types of member are fitted on each stratum,
+    each type has its own gate. Outputs are ordered by type, anchors last. A member's weight for a
+    row is its weight in the gate times the gate's weight in the pool; ``member_weights`` divides
+    the gate's weight evenly among the strata.
 
     Parameters
     ----------
     gate : Fusion, default=None
-        Fuses the strata's members of one type; :class:`AffinityGate` if not given.
+        Fuses the strata's members of one type; by default :class:`AffinityGate`.
     pool : Fusion, default=None
-        Fuses the outputs of the gates with the anchors; :class:`LogLinearPool` if not given. Its
-        context has no affinity, which is to strata and not to what it pools.
+        Fuses the outputs of the gates with the anchors; by default :class:`LogLinearPool`. Its
+        context has no affinity.
     n_anchors : int, default=1
-        The last so many members are anchors.
+        Number of anchors, which are the last members.
 
     Attributes
     ----------
@@ -364,10 +363,10 @@ class AnchoredGate(Fusion):
 def local_accuracies(
     right: NDArray[np.bool_], neighbours: NDArray[np.intp], sample_weight: Doubles | None = None
 ) -> Doubles:
-    """Share of each point's neighbours that each member gets right, (n_samples, n_members).
+    """Accuracy of each member on each row's neighbours, (n_samples, n_members).
 
-    ``right`` is (n_members, n_rows), ``neighbours`` (n_samples, n_neighbors). One half is added to
-    the rights and one to the neighbours, so that a member without any keeps some weight.
+    ``right`` is (n_members, n_rows), ``neighbours`` (n_samples, n_neighbors). Smoothed: one half is
+    added to the correct predictions and one to the neighbours, so that no accuracy is zero.
     """
     weights = np.ones(right.shape[1]) if sample_weight is None else sample_weight
     near = weights[neighbours]
@@ -377,37 +376,37 @@ def local_accuracies(
 
 @set_module("ensemblage.fusion")
 class LocalCompetence(Fusion):
-    r"""Product of the members, each with its accuracy around the point as importance.
+    r"""Weighted product of the members, with local accuracies as weights.
 
-    It needs the rows themselves, as numeric features on a scale in which near means similar.
+    It needs the rows as numeric features on comparable scales.
 
     Parameters
     ----------
     n_neighbors : int, default=25
-        Number of rows around the point.
+        Number of neighbours.
 
     Attributes
     ----------
     neighbors_ : NearestNeighbors
-        Finds the rows around a point.
+        Fitted on the training rows.
     right_ : ndarray of shape (n_members, n_rows)
-        Whether each member was right on each row.
+        Whether each member predicted each row correctly.
     weights_ : ndarray of shape (n_rows,)
         Row weights.
 
     Notes
     -----
-    The importance in eq. 10 is :math:`i_k(x) = a_k(x) / \sum_{k'} a_{k'}(x)`, where :math:`a_k(x)`
-    is the member's accuracy on the ``n_neighbors`` nearest rows. The outputs given to ``fit``
-    must be on rows that the members have not seen.
+    The weight in eq. 10 is :math:`i_k(x) = a_k(x) / \sum_{k'} a_{k'}(x)`, where :math:`a_k(x)`
+    is the member's accuracy on the ``n_neighbors`` nearest rows. The outputs passed to ``fit``
+    must be out-of-fold.
 
     Examples
     --------
     >>> import numpy as np
     >>> from ensemblage.fusion import FusionContext, LocalCompetence
     >>> X, y = np.array([[0.0], [0.1], [1.0], [1.1]]), np.array([0, 0, 1, 1])
-    >>> says_zero = np.tile([0.9, 0.1], (4, 1))
-    >>> outputs = np.array([says_zero, says_zero[:, ::-1]])
+    >>> first = np.tile([0.9, 0.1], (4, 1))
+    >>> outputs = np.array([first, first[:, ::-1]])
     >>> rows = FusionContext(X=X)
     >>> local = LocalCompetence(n_neighbors=2).fit(outputs, y, rows)
     >>> local.combine(outputs, rows).argmax(axis=1)
@@ -430,13 +429,13 @@ class LocalCompetence(Fusion):
     def _fit(self, outputs: Any, y: Any, context: FusionContext, weights: Doubles | None) -> None:
         self._validate_params()
         count = min(self.n_neighbors, len(y))
-        # no search tree: a model file must not hold one
+        # no search tree: model files do not support it
         self.neighbors_ = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(context.X)
         self.right_ = np.asarray(outputs).argmax(axis=2) == np.asarray(y)
         self.weights_ = np.ones(len(y)) if weights is None else np.asarray(weights)
 
     def combine(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
-        # zero is a class that the member never saw, which it must not rule out for the others
+        # zero is a class unseen by the member, which must not exclude it
         allowed = np.where(np.asarray(outputs) == 0, PROBABILITY_FLOOR, outputs)
         return product_rule(allowed, self.row_weights(outputs, context))
 

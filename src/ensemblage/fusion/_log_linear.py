@@ -1,4 +1,4 @@
-"""The log-linear pool: calibrated members, weighted in logs."""
+"""Log-linear pool: weighted product of calibrated members."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from ensemblage.fusion._normal import (
 
 Doubles = NDArray[np.float64]
 
-# Largest offset of a member's first class, in logits.
+# Upper bound of the offset of a member's top class, in logits.
 MAX_TOP_CLASS_OFFSET = 20.0
-# Range of a member's log temperature.
+# Bounds of a member's log temperature.
 LOG_TEMPERATURES = (-4, 4)
-# Folds on which the pool's own temperature is chosen.
+# Number of folds for the pool's own temperature.
 N_FOLDS = 5
 
 
@@ -49,7 +49,7 @@ def _top_class(logits: Doubles) -> NDArray[np.bool_]:
 def _fit_calibration(
     logits: Doubles, y: NDArray[np.intp], weights: Doubles, *, with_offset: bool
 ) -> tuple[float, float]:
-    """Temperature and top-class offset with the least log loss."""
+    """Temperature and top-class offset that minimise the log loss."""
 
     def loss(log_temperature: float, offset: float = 0.0) -> float:
         scaled = logits / np.exp(log_temperature)
@@ -74,7 +74,7 @@ def _fit_calibration(
 def _fit_importances(
     loss: Callable[[Doubles], tuple[float, Doubles]], n_members: int, n_biases: int = 0
 ) -> tuple[Doubles, Doubles]:
-    """Minimise a loss in importances, which are not negative, followed by biases."""
+    """Minimise a loss over non-negative importances and biases."""
     start = np.append(np.full(n_members, 1 / n_members), np.zeros(n_biases))
     bounds = [(0, None)] * n_members + [(None, None)] * n_biases
     best = np.asarray(minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x)
@@ -114,7 +114,7 @@ def _fit_classes(
 def _fit_temperature(
     scores: Doubles, y: NDArray[np.intp], weights: Doubles, penalties: tuple[float, float | None]
 ) -> float:
-    """Temperature of the pooled logits, chosen on rows that importances have not seen."""
+    """Temperature of the pooled logits, fitted to their cross-fitted values."""
     pooled = np.empty(scores.shape[1:])
     for train, test in deal_folds(y, N_FOLDS, np.random.default_rng(0)):
         importances, biases = _fit_classes(scores[:, train], y[train], weights[train], *penalties)
@@ -127,7 +127,7 @@ def _fit_normals(members: Normals, y: Doubles, weights: Doubles, penalty: float)
     equal = np.full(n_members, 1 / n_members)
 
     def loss(values: Doubles) -> tuple[float, Doubles]:
-        # not all zero: there the product has no density
+        # not all zero, where the product is not a density
         return product_loss(members, y, weights, values if values.any() else 1e-6 * equal, penalty)
 
     best, _ = _fit_importances(loss, n_members)
@@ -150,44 +150,42 @@ class LogLinearPool(Fusion):
         Ridge penalty that shrinks the importances towards equal ones, in units of log loss summed
         over rows.
     bias_penalty : float, default=None
-        If given, a bias per class is learned beside the importances, with this ridge penalty.
-        Classes only.
+        If given, a bias per class is fitted with this ridge penalty. Classification only.
     temperature_scaling : bool, default=False
-        Divide the pooled logits by one temperature, chosen on rows that importances and biases
-        have not seen. Classes only.
+        Divide the pooled logits by a temperature, fitted by cross-validation. Classification only.
     prior_weight : float, default=0.0
-        Weight of the class frequencies in members' probabilities, so that a member that rules a
-        class out can be outvoted. Classes only.
+        Weight of the class frequencies in members' probabilities, so that no member can exclude a
+        class. Classification only.
     by_stratum : bool, default=False
-        Learn the members' variances stratum by stratum, as far as rows suffice; needs the rows'
-        strata. Numeric targets only.
+        Estimate the members' variances per stratum, with shrinkage; needs the rows' strata.
+        Regression only.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_members,)
-        Importances, not negative.
+        Non-negative importances.
     temperatures_ : ndarray of shape (n_members,)
-        What each member's logits are divided by to be calibrated. Classes only.
+        Temperature that calibrates each member's logits. Classification only.
     top_class_offsets_ : ndarray of shape (n_members,)
-        Added to the logit of the class that a member puts first; 0 for probabilities, and for two
-        classes. Classes only.
+        Added to the logit of a member's top class; 0 for probabilities, and for two classes.
+        Classification only.
     influence_ : ndarray of shape (n_members,)
         Importance times the mean standard deviation of a member's calibrated log probabilities
-        over the classes; ``member_weights`` are shares of it. Classes only.
+        over the classes; ``member_weights`` are its shares. Classification only.
     biases_ : ndarray of shape (n_classes,)
-        Added to the pooled logits; 0 without ``bias_penalty``. Classes only.
+        Added to the pooled logits; 0 without ``bias_penalty``. Classification only.
     temperature_ : float
-        What the pooled logits are divided by; 1 without ``temperature_scaling``. Classes only.
+        Temperature of the pooled logits; 1 without ``temperature_scaling``. Classification only.
     class_prior_ : ndarray of shape (n_classes,)
-        Class frequencies. Classes only.
+        Class frequencies. Classification only.
     has_probabilities_ : ndarray of shape (n_members,)
-        Which members gave probabilities; decision values of the others are taken as logits.
-        Classes only.
+        Which members return probabilities; decision values of the others are used as logits.
+        Classification only.
     variance_factors_ : ndarray of shape (n_members, n_strata + 1) or (n_members, 1)
-        What each member's variances are multiplied by, so that they agree with its residuals on
-        the rows of each stratum; the last column is of all rows. Numeric targets only.
+        Factors of each member's variances, estimated from its residuals in each stratum; the last
+        column is for all rows. Regression only.
     precision_shares_ : ndarray of shape (n_members,)
-        Mean share of each member in the precision, its ``member_weights``. Numeric targets only.
+        Mean share of each member in the precision, its ``member_weights``. Regression only.
 
     Notes
     -----
@@ -196,28 +194,26 @@ class LogLinearPool(Fusion):
 
     .. math:: -\sum_i \log p(y_i|x_i) + \lambda \sum_k (i_k - 1/K)^2, \quad i_k \ge 0
 
-    on outputs for rows that the members have not seen.
+    on out-of-fold outputs.
 
-    *Classes.* Each member is first calibrated by one temperature. Decision values for three
-    classes and more get an offset for the first class as well: those of a support vector machine
-    count pairwise votes, which tell little of how confident it is. With all options it is
+    *Classification.* Each member is first calibrated by temperature scaling. Decision values for
+    three and more classes also get an offset for the top class: those of a support vector machine
+    count pairwise votes and carry little information on its confidence. With all options it is
 
     .. math:: p(c|x) \propto \exp \frac1T \Big( b_c + \sum_k i_k \log p_k(c|x) \Big), \quad
         p_k = (1 - \epsilon) p_k' + \epsilon \pi,
 
     where :math:`p_k'` is the output of member k, :math:`\pi` the class frequencies and
-    :math:`\epsilon` the prior weight; :math:`\mu \sum_c b_c^2` is added to the loss. For T,
-    importances and biases are fitted to four fifths of the rows and evaluated on the last, five
-    times.
+    :math:`\epsilon` the prior weight; :math:`\mu \sum_c b_c^2` is added to the loss. T is fitted by
+    five-fold cross-validation of importances and biases.
 
-    *A numeric target.* Where member k predicts :math:`N(\mu_k, s_k^2)`, the product is normal
-    too, with
+    *Regression.* If member k predicts :math:`N(\mu_k, s_k^2)`, the product is normal too, with
 
     .. math:: \frac{1}{s^2} = \sum_k \frac{i_k}{s_k^2}, \qquad
         \mu = s^2 \sum_k \frac{i_k}{s_k^2} \mu_k .
 
-    Variances are first multiplied by the mean of the squared residuals in units of them; that of
-    a stratum is shrunk towards that of all rows as by twenty rows.
+    Variances are first multiplied by the mean squared residual in units of the variance; that of a
+    stratum is shrunk towards that of all rows, which counts as twenty rows.
 
     Examples
     --------
@@ -248,7 +244,7 @@ class LogLinearPool(Fusion):
 
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]  # strata only where asked for
-        """The rows' strata, if variances are learned by stratum."""
+        """The rows' strata, if variances are estimated by stratum."""
         return frozenset({"strata"} if self.by_stratum else ())
 
     def requires_fit(self, *, numeric: bool = False) -> bool:
@@ -312,7 +308,7 @@ class LogLinearPool(Fusion):
         Returns
         -------
         ndarray of shape (n_members, n_samples, n_classes)
-            What the pool adds up, each times its importance.
+            Log probabilities, of which the pool is the weighted sum.
         """
         return np.asarray(log_softmax(self._calibrated_logits(outputs), axis=2))
 
@@ -320,7 +316,7 @@ class LogLinearPool(Fusion):
         if self.numeric_:
             members = self._calibrated_normals(outputs, context)
             return as_outputs(normal_product(members, self.weights_))
-        # a constant that is added to all classes of a row changes nothing
+        # a constant added to all classes of a row has no effect
         pooled = np.tensordot(self.weights_, self._calibrated_logits(outputs), 1) + self.biases_
         return np.asarray(softmax(pooled / self.temperature_, axis=1))
 
@@ -346,17 +342,17 @@ class LogLinearPool(Fusion):
         return [*names, "has_probabilities_"]
 
     def subset(self, members: NDArray[np.intp]) -> LogLinearPool:
-        """Give the same pool of some members only.
+        """Restrict the pool to some members.
 
         Parameters
         ----------
         members : ndarray of int
-            Indices of those to keep.
+            Indices of the members to keep.
 
         Returns
         -------
         LogLinearPool
-            Fitted. Where the others have importance 0, it predicts the same.
+            Fitted. Predictions are the same if all other members have importance 0.
         """
         kept = copy(self)
         for name in self._per_member():

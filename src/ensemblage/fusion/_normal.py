@@ -12,13 +12,13 @@ from ensemblage.fusion._base import FusionContext
 Doubles = NDArray[np.float64]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
-# Weights of a prediction's own variance against one variance for all rows, to choose from.
+# Candidate weights of a predicted variance against one variance for all rows.
 SHARE_GRID = np.arange(11) / 10
-# Smallest mean square, relative to the largest squared residual.
+# Lower bound of the mean square, relative to the largest squared residual.
 MIN_RELATIVE_SIZE = 1e-12
-# The mean over all rows counts as much as so many rows of a stratum or member.
+# Weight of the mean over all rows, in rows of a stratum or member.
 PRIOR_ROWS = 20.0
-# Smallest mean squared residual, in units of the predicted variance.
+# Lower bound of the mean squared residual, in units of the predicted variance.
 MIN_VARIANCE_FACTOR = 1e-12
 
 
@@ -40,7 +40,7 @@ def as_outputs(normals: Normals) -> Doubles:
 
 
 def with_variance(means: Doubles, variance: float) -> Doubles:
-    """Give outputs (n_rows, 2) with the same variance in all rows."""
+    """Make outputs (n_rows, 2) with the same variance in all rows."""
     return np.column_stack([means, np.full(len(means), variance)])
 
 
@@ -58,9 +58,9 @@ def normal_log_density(normals: Normals, y: Doubles) -> Doubles:
 def normal_product(members: Normals, importances: Doubles) -> Normals:
     r"""Product of densities raised to importances, divided by its integral (eq. 10).
 
-    Members are of shape (n_members, n_rows), importances (n_members,), not negative and not all
-    zero. With variances :math:`s_k^2` it is again normal: its precision is :math:`\sum_k i_k /
-    s_k^2`, and its mean that of the members, weighted by their parts of the precision.
+    Members have shape (n_members, n_rows), importances (n_members,), non-negative and not all
+    zero. With variances :math:`s_k^2` the product is normal, with precision :math:`\sum_k i_k /
+    s_k^2` and the precision-weighted mean.
     """
     parts = importances[:, None] / members.variance
     precision = parts.sum(axis=0)
@@ -81,7 +81,7 @@ def product_loss(
     r"""Loss of a product of normal densities, and its gradient in the importances.
 
     The loss is :math:`-\sum_m w_m \log p(y_m \mid x_m) + \rho \sum_k (i_k - 1/K)^2`. With the
-    product's mean :math:`\mu` and precision P, a row adds to the derivative in :math:`i_k`
+    product's mean :math:`\mu` and precision P, each row adds to the derivative in :math:`i_k`
 
     .. math:: \frac{w}{2 s_k^2} \Big( (y - \mu_k)^2 - (\mu_k - \mu)^2 - \frac1P \Big) .
     """
@@ -102,15 +102,15 @@ def squared_residuals(members: Normals, y: Doubles) -> Doubles:
 def variance_factors(
     squares: Doubles, weights: Doubles, strata: NDArray[np.intp] | None
 ) -> Doubles:
-    """Factors that make variances agree with squared residuals, (n_members, n_strata + 1).
+    """Factors that calibrate variances to squared residuals, (n_members, n_strata + 1).
 
-    The last column is of all rows; each stratum's is shrunk towards it as by ``PRIOR_ROWS`` rows.
+    The last column is for all rows; those of strata are shrunk towards it by ``PRIOR_ROWS`` rows.
     """
     whole = squares @ weights / weights.sum()
     if strata is None:
         return np.asarray(np.maximum(whole[:, None], MIN_VARIANCE_FACTOR))
     inside = np.eye(int(strata.max()) + 1)[strata] * weights[:, None]
-    # weights are relative to the mean, so that a row counts as one
+    # weights are relative to their mean
     unit = weights.mean()
     own = (squares @ inside / unit + PRIOR_ROWS * whole[:, None]) / (
         inside.sum(axis=0) / unit + PRIOR_ROWS
@@ -123,7 +123,7 @@ def calibrated(members: Normals, factors: Doubles, context: FusionContext) -> No
     last = factors.shape[1] - 1
     if last == 0:
         return members._replace(variance=members.variance * factors)
-    # a stratum without training rows takes the factor of all rows
+    # a stratum without training rows has the factor of all rows
     strata = np.minimum(np.asarray(context.strata), last)
     return members._replace(variance=members.variance * factors[:, strata])
 
@@ -140,11 +140,11 @@ class VarianceCorrection(NamedTuple):
 
 
 def fit_variance_correction(fused: Doubles, y: Doubles, weights: Doubles) -> VarianceCorrection:
-    """Mix predicted variances with one for all rows, by the least log loss of the residuals."""
+    """Mix predicted variances with one for all rows, by the log loss of the residuals."""
     mean, variance = fused.T
     squares = (y - mean) ** 2
     total, level = weights.sum(), float(np.average(variance, weights=weights))
-    # relative to the largest, so that units do not matter
+    # relative to the largest, independent of units
     unit = max(float(squares.max()), np.finfo(float).tiny)
     best, found = np.inf, VarianceCorrection(1.0, 0.0)
     for share in SHARE_GRID:

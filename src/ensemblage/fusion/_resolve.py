@@ -1,4 +1,4 @@
-"""A fusion from its name, with its needs checked."""
+"""Resolve the parameter ``fusion``."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def resolve_fusion(
     member_weights: Any = None,
     numeric: bool = False,
 ) -> Fusion:
-    """Give the fusion that a parameter names; one that cannot work here is refused.
+    """Resolve the fusion; raise ValueError if the ensemble does not support it.
 
-    ``offered`` are the fields of :class:`FusionContext` that the ensemble fills. The final
-    estimator is of "stacking", the weights are of "product"; variances of "log_linear" are learned
-    by stratum where strata are offered and the target is numeric.
+    ``offered`` are the fields of :class:`FusionContext` that the ensemble provides. The final
+    estimator is for "stacking", the weights are for "product"; variances of "log_linear" are
+    estimated by stratum if strata are offered and the target is numeric.
     """
     resolved: Fusion = fusion
     if isinstance(fusion, str):
         known = [name for name, each in FUSIONS.items() if not (numeric and each.classes_only)]
         if fusion not in known:
             names = ", ".join(map(repr, known))
-            raise ValueError(f"fusion={fusion!r} is not known; use one of {names}, or a Fusion.")
+            raise ValueError(f"fusion={fusion!r} is unknown; use one of {names}, or a Fusion.")
         params: dict[str, Any] = {
             "stacking": {"final_estimator": final_estimator},
             "product": {"weights": member_weights},
@@ -58,7 +58,7 @@ def resolve_fusion(
     if missing:
         needed = " and ".join(CONTEXT_FIELDS.get(name, name) for name in missing)
         raise ValueError(
-            f"fusion={fusion!r} needs {needed}, which this ensemble cannot give it. Use another "
+            f"fusion={fusion!r} needs {needed}, which this ensemble does not provide. Use another "
             "fusion, such as 'mean' or 'stacking'."
         )
     return resolved

@@ -22,7 +22,7 @@ def mean_rule(outputs: Any, weights: Any = None) -> Doubles:
 
 
 def vote_rule(outputs: Any, weights: Any = None) -> Doubles:
-    """Share of the members that choose each class, the first of those with the largest output."""
+    """Share of the members that predict each class; ties go to the first class."""
     outputs = np.asarray(outputs)
     choices = np.eye(outputs.shape[2])[outputs.argmax(axis=2)]
     return np.asarray(np.average(choices, axis=0, weights=weights))
@@ -31,11 +31,11 @@ def vote_rule(outputs: Any, weights: Any = None) -> Doubles:
 def product_rule(outputs: Any, weights: Any = None) -> Doubles:
     r"""Weighted geometric mean of the members' probabilities, normalised (eq. 10).
 
-    With importances :math:`i_k(x)` not negative, of shape (n_members,) or (n_samples, n_members),
-    it is :math:`\prod_k p_k(c_j \mid x)^{i_k(x)}` divided by its sum over the classes; without,
-    they are :math:`1/K`, the paper's equal weighting :math:`g_{EW}`. Where all importances are
-    zero, the classes are equally likely. A one-hot importance picks one member per row, as the
-    paper's oracle does.
+    With non-negative importances :math:`i_k(x)` of shape (n_members,) or (n_samples, n_members), it
+    is :math:`\prod_k p_k(c_j \mid x)^{i_k(x)}` divided by its sum over the classes; by default they
+    are :math:`1/K`, the paper's equal weighting :math:`g_{EW}`. If all importances are zero, the
+    classes are equally likely. A one-hot importance selects one member per row, as the paper's
+    oracle does.
     """
     outputs = np.asarray(outputs, dtype=float)
     logs = np.log(np.maximum(outputs, TINY))
@@ -56,7 +56,7 @@ def _per_row(weights: Any, outputs: Doubles) -> Doubles:
             f"({n_samples}, {n_members}), one per row and member."
         )
     if not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError("weights holds a negative or infinite importance; give finite ones >= 0.")
+        raise ValueError("weights must be finite and non-negative.")
     return np.broadcast_to(weights, (n_samples, n_members))
 
 
@@ -68,12 +68,12 @@ def _shares(weights: Doubles) -> Doubles:
 class Mean(Fusion):
     """Average of the members' outputs.
 
-    Of a numeric target, the average of the predicted means, with the variance of its residuals.
+    Regression: the average of the predicted means, with the variance of its residuals.
 
     Attributes
     ----------
     variance_ : float
-        Mean squared residual on rows that the members have not seen; numeric targets only.
+        Mean squared out-of-fold residual; regression only.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Mean(Fusion):
 
 @set_module("ensemblage.fusion")
 class Vote(Fusion):
-    """Share of the members that choose each class; the shares count as probabilities.
+    """Share of the members that predict each class, used as probability.
 
     Examples
     --------
@@ -128,13 +128,13 @@ class Product(Fusion):
     Parameters
     ----------
     weights : array-like of shape (n_members,), default=None
-        Importance of each member; equal if not given. Affinities in the context are logarithms of
-        importances per row, which multiply them.
+        Importance of each member; by default equal. Affinities in the context are logarithms of
+        importances per row, by which they are multiplied.
 
     Notes
     -----
     Equation 10 of the joint-subset paper: :math:`\prod_k p_k(c_j \mid x)^{i_k(x)}`, divided by
-    its sum over the classes; :math:`i_k = 1/K` if not given.
+    its sum over the classes; by default :math:`i_k = 1/K`.
 
     Examples
     --------

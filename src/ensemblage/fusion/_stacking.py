@@ -1,4 +1,4 @@
-"""A model on the members' outputs, of our own ensembles and of other libraries'."""
+"""Stacking, for ensembles of this and other libraries."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ from ensemblage.fusion._normal import residual_variance, with_variance
 Doubles = NDArray[np.float64]
 
 
-# Folds on which the residual variance of a stacked regressor is measured.
+# Number of folds for the residual variance of a stacked regressor.
 N_FOLDS = 5
 
 
 def stacking_features(outputs: Any) -> Doubles:
     """Members' outputs side by side, (n_samples, n_members * n_classes).
 
-    With two classes only the second's output, (n_samples, n_members): the first follows from it.
+    With two classes only the output of the second, (n_samples, n_members), which implies the first.
     """
     outputs = np.asarray(outputs)
     if outputs.shape[2] == 2:
@@ -70,19 +70,19 @@ class Stacking(Fusion):
     Parameters
     ----------
     final_estimator : classifier or regressor, default=None
-        A classifier with ``predict_proba`` or ``decision_function``, logistic regression if not
-        given; a linear one on linear members' decision values is one linear classifier again. For
-        a numeric target a regressor on the predicted means,
-        :class:`~sklearn.linear_model.RidgeCV` if not given. Members' weights are shares of the
-        absolute coefficients, where it is linear.
+        A classifier with ``predict_proba`` or ``decision_function``, by default logistic
+        regression; a linear one on decision values of linear members is again a linear classifier.
+        For regression a regressor on the predicted means, by default
+        :class:`~sklearn.linear_model.RidgeCV`. If it is linear, members' weights are shares of the
+        absolute coefficients.
 
     Attributes
     ----------
     final_estimator_ : classifier or regressor
         Fitted.
     variance_ : float
-        Mean squared residual on rows that neither members nor regressor have seen, by five folds.
-        Numeric targets only.
+        Mean squared residual of the regressor on out-of-fold outputs by five-fold
+        cross-validation. Regression only.
 
     Examples
     --------
@@ -151,8 +151,8 @@ class Stacking(Fusion):
 class EncodedMember:
     """A fitted member that takes the ensemble's rows and predicts class indices.
 
-    ``labels`` are the ensemble's classes in its order, as the member names them; ``columns`` those
-    that the member was fitted on, all if None.
+    ``labels`` are the ensemble's classes in its order, as encoded in the member; ``columns`` are
+    the columns that the member was fitted on, all if None.
     """
 
     def __init__(self, wrapped: Any, labels: NDArray[Any], columns: NDArray[Any] | None) -> None:
@@ -176,41 +176,40 @@ class EncodedMember:
 
 
 def encoded_members(ensemble: Any) -> list[EncodedMember]:
-    """Members of a fitted ensemble; one whose members do not predict its classes is refused."""
+    """Members of a fitted ensemble; raise ValueError if they do not predict its classes."""
     found: Any = getattr(ensemble, "estimators_", ())
     start = f"ensemble={type(ensemble).__name__} has no members that predict its classes"
     if len(found) == 0 or not isinstance(getattr(ensemble, "classes_", None), np.ndarray):
         raise ValueError(
-            f"{start}: it has no estimators_ and classes_ after its fit. Use an ensemble of "
+            f"{start}: it has no estimators_ and classes_ after fit. Use an ensemble of "
             "classifiers, such as AdaBoostClassifier, BaggingClassifier, RandomForestClassifier or "
-            "VotingClassifier; of a pipeline, its last step."
+            "VotingClassifier; for a pipeline, its last step."
         )
-    # gradient boosting keeps an array; a pipeline must not be taken for a row of one
+    # gradient boosting has an array; a list, since np.ravel would split pipelines
     members = found.ravel().tolist() if isinstance(found, np.ndarray) else list(found)
     others = [type(each).__name__ for each in members if not hasattr(each, "classes_")]
     if others:
-        raise ValueError(f"{start}: they are no classifiers ({others[0]}).")
+        raise ValueError(f"{start}: they are not classifiers ({others[0]}).")
     labels = _member_labels(ensemble, members)
     columns = getattr(ensemble, "estimators_features_", [None] * len(members))
     return [EncodedMember(each, labels, own) for each, own in zip(members, columns, strict=True)]
 
 
 def _member_labels(ensemble: Any, members: list[Any]) -> NDArray[Any]:
-    """Find what the members name the ensemble's classes: their labels, or their indices."""
+    """Find how the members encode the ensemble's classes: as labels or as indices."""
     labels, indices = ensemble.classes_, np.arange(len(ensemble.classes_))
     seen = np.unique(np.concatenate([np.asarray(member.classes_) for member in members]))
     if np.array_equal(seen, labels):
         return np.asarray(labels)
     from sklearn.ensemble import BaggingClassifier  # noqa: PLC0415  slow to import
 
-    # a class may be in no member's sample, so members of samples need not know them all
+    # members fitted on samples need not have all classes
     of_samples = isinstance(ensemble, BaggingClassifier | FusedClassifierMixin)
     if np.array_equal(seen, indices) or of_samples:
         return indices
     raise ValueError(
-        f"The members of ensemble={type(ensemble).__name__} know the classes {seen.tolist()}, the "
-        f"ensemble {labels.tolist()}: they solve other problems than the ensemble does. Use an "
-        "ensemble whose members all predict its classes."
+        f"The members of ensemble={type(ensemble).__name__} have the classes {seen.tolist()}, the "
+        f"ensemble {labels.tolist()}. Use an ensemble whose members all predict its classes."
     )
 
 
@@ -218,19 +217,18 @@ def _member_labels(ensemble: Any, members: list[Any]) -> NDArray[Any]:
 class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator):
     """Fit an ensemble, then a classifier on its members' outputs.
 
-    The ensemble's own combination of its members, a vote or a weighted sum, is replaced by
-    stacking.
+    Stacking replaces the ensemble's own combination of its members, a vote or a weighted sum.
 
     Parameters
     ----------
     ensemble : classifier
         An ensemble with ``estimators_`` that are classifiers, such as AdaBoost, bagging, a
-        random forest or voting. In a :class:`~sklearn.frozen.FrozenEstimator` it is taken as
-        fitted; see :func:`stack_members`.
+        random forest or voting. In a :class:`~sklearn.frozen.FrozenEstimator` it is not refitted;
+        see :func:`stack_members`.
     final_estimator : classifier, default=None
-        With ``predict_proba`` or ``decision_function``; logistic regression if not given.
+        With ``predict_proba`` or ``decision_function``; by default logistic regression.
     random_state : int, RandomState instance or None, default=None
-        For the ensemble and the final estimator; if not given, they keep their own.
+        For the ensemble and the final estimator; by default they keep their own.
 
     Attributes
     ----------
@@ -247,15 +245,15 @@ class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator
 
     See Also
     --------
-    stack_members : The same for an ensemble that is fitted already.
+    stack_members : Stacking for a fitted ensemble.
     ensemblage.strata.StrataEnsembleClassifier : Members on strata, with out-of-fold outputs.
 
     Notes
     -----
-    The final estimator is fitted to the rows that the members were fitted to, as in the HISS
-    paper's columns "Bagging (Stacking)" and "AdaBoost (Stacking)". Members that overfit their
-    training rows, such as full trees, look better there than they are. For an unbiased final fit,
-    fit the ensemble on some rows and call :func:`stack_members` with others.
+    The final estimator is fitted on the rows that the members were fitted on, as in the HISS
+    paper's columns "Bagging (Stacking)" and "AdaBoost (Stacking)". This overrates members that
+    overfit their training rows, such as full trees. For an unbiased final estimator, fit the
+    ensemble on some rows and call :func:`stack_members` with others.
 
     Examples
     --------
@@ -309,8 +307,8 @@ class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator
             frozen = isinstance(self.ensemble, FrozenEstimator)
             if not frozen and fit_parameter(self.ensemble, "sample_weight") is None:
                 raise ValueError(
-                    f"sample_weight was given, but {type(self.ensemble).__name__}.fit takes none. "
-                    "Leave sample_weight out, or use another ensemble."
+                    f"sample_weight was given, but {type(self.ensemble).__name__}.fit does not "
+                    "take it. Omit sample_weight, or use another ensemble."
                 )
             weights = {"sample_weight": read_weights(sample_weight, np.zeros((num_samples(X), 1)))}
         self.ensemble_ = clone(self.ensemble)
@@ -320,21 +318,21 @@ class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator
             set_seed(self.ensemble_, ensemble_seed)
             set_seed(self.fusion_, fusion_seed)
         self.ensemble_.fit(X, y, **weights)
-        encoded_members(self._inner())  # refuses an ensemble that has none
+        encoded_members(self._inner())  # raises ValueError if there are none
         self.classes_ = self._inner().classes_
         y = column_or_1d(y)
         check_classification_targets(y)
         given = np.unique(y)
         if not np.array_equal(given, self.classes_):
             raise ValueError(
-                f"y holds the classes {given.tolist()}, the ensemble knows "
-                f"{self.classes_.tolist()}. Stack it on rows of exactly its classes."
+                f"y has the classes {given.tolist()}, the ensemble {self.classes_.tolist()}. "
+                "Stack it on rows of exactly its classes."
             )
         self.fusion_.fit(self._outputs(X), np.searchsorted(self.classes_, y), **weights)
         return self
 
     def _inner(self) -> Any:
-        """Give the fitted ensemble, also where it came frozen."""
+        """Give the fitted ensemble, also if it is frozen."""
         frozen = isinstance(self.ensemble_, FrozenEstimator)
         return self.ensemble_.estimator if frozen else self.ensemble_
 
@@ -344,12 +342,12 @@ class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator
         estimators = [member.wrapped for member in members]
         if any(hasattr(each, "feature_names_in_") for each in estimators):
             validate_data(self, X, reset=False, skip_check_array=True)
-        else:  # members that know no names of columns get an array
+        else:  # members without column names get an array
             finite = "allow-nan" if get_tags(self).input_tags.allow_nan else True
             X = validate_numbers(
                 self, X, accept_sparse=["csr", "csc"], ensure_all_finite=finite, reset=False
             )
-        # constant members have no decision values of their own
+        # constant members have no decision values
         varying = [each.wrapped for each in members if not is_constant(each)]
         method = common_response_method(varying or estimators)
         n_classes = len(self.classes_)
@@ -365,7 +363,7 @@ class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator
 
     def _check_fitted(self) -> None:
         same = np.array_equal(self.classes_, self._inner().classes_)
-        expect(same, "its classes are not its ensemble's")
+        expect(same, "its classes differ from those of its ensemble")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -382,14 +380,14 @@ def stack_members(
     Parameters
     ----------
     ensemble : classifier
-        A fitted ensemble with ``estimators_`` that are classifiers: AdaBoost, bagging, a random
-        forest, voting and the like. It is left as it is.
+        A fitted ensemble with ``estimators_`` that are classifiers, such as AdaBoost, bagging, a
+        random forest or voting. It is not changed.
     X : array-like of shape (n_samples, n_features)
-        Rows to learn the stacking from, best such that the ensemble has not seen.
+        Rows to fit the final estimator on, preferably not used in the fit of the ensemble.
     y : array-like of shape (n_samples,)
-        Their classes, each of the ensemble's at least once.
+        Their classes, with at least one row of each class of the ensemble.
     final_estimator : classifier, default=None
-        With ``predict_proba`` or ``decision_function``; logistic regression if not given.
+        With ``predict_proba`` or ``decision_function``; by default logistic regression.
     sample_weight : array-like of shape (n_samples,), default=None
         Row weights for the final estimator.
 

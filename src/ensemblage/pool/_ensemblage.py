@@ -307,7 +307,7 @@ class BaseEnsemblage(EncodeMixin):
         expect(n_members > 0, "it has no members")
         for name in ("member_names_", "response_methods_", "member_inputs_"):
             expect(len(getattr(self, name)) == n_members, f"{name} has another length")
-        expect_fitted(self, {"member_names_": "words (members)"}, members=n_members)
+        expect_fitted(self, {"member_names_": "strings (members)"}, members=n_members)
         expect(isinstance(self.leaderboard_, Leaderboard), "leaderboard_ is not a Leaderboard")
         known = REGRESSOR_METHODS if n_classes is None else RESPONSE_METHODS
         expect(set(self.response_methods_) <= set(known), "response_methods_ are unknown")

@@ -362,8 +362,8 @@ class FittedPool:
     out_of_fold: OutOfFold
 
     def _check_fitted(self) -> None:
-        rules = {"estimators": "list (members)", "names": "words (members)"}
-        of_each = {"response_methods": "words (members)", "inputs": "words (members)"}
+        rules = {"estimators": "list (members)", "names": "strings (members)"}
+        of_each = {"response_methods": "strings (members)", "inputs": "strings (members)"}
         expect_fitted(self, {**rules, **of_each})
         whole = all(hasattr(each, "get_params") for each in self.estimators)
         expect(

@@ -193,7 +193,7 @@ class Leaderboard(PrintedRows):
     def _check_fitted(self) -> None:
         expect(isinstance(self.rows, tuple) and self.metric in MEASURES, "it has no rows")
         rules = {
-            "member": "word", "group": "word", "log_loss": "real", "score": "real",
+            "member": "string", "group": "string", "log_loss": "real", "score": "real",
             "weight": "optional real", "fit_seconds": "real", "predict_seconds": "optional real",
             "n_samples": "count",
         }  # fmt: skip

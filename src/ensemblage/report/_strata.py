@@ -590,18 +590,18 @@ def stratum_reasons(
 
 
 def _nearness(difference: ColumnDifference, value: Any) -> float:
-    """Measure how much nearer a value is to the stratum's than to all rows', in its distance."""
+    """Measure how much nearer a value is to the stratum's than to all rows', in its effect size."""
     missing = value is None or (isinstance(value, float) and np.isnan(value))
     if difference.kind == "missing":
-        return difference.distance if missing else -difference.distance
+        return difference.effect_size if missing else -difference.effect_size
     if missing:
         return 0.0
     if difference.kind == "categorical":
         same = value_text(value) == difference.category
-        return difference.distance if same else -difference.distance
+        return difference.effect_size if same else -difference.effect_size
     between = abs(difference.stratum - difference.all_rows)
     closer = abs(float(value) - difference.all_rows) - abs(float(value) - difference.stratum)
-    return abs(difference.distance) * closer / between if between > 0 else 0.0
+    return abs(difference.effect_size) * closer / between if between > 0 else 0.0
 
 
 def _reason(difference: ColumnDifference, value: Any) -> str:

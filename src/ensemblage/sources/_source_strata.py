@@ -259,7 +259,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         return np.log(np.maximum(np.asarray(self.transform(X)), PROBABILITY_FLOOR))
 
     def _check_fitted(self) -> None:
-        expect_fitted(self, {"stratum_names_": "words (*)", "sources_": "labels (*)"})
+        expect_fitted(self, {"stratum_names_": "strings (*)", "sources_": "labels (*)"})
         shape = (None, len(self.stratum_names_))
         expect_array(self, "memberships_", shape, low=0, high=1)
         expect_array(self, "out_of_fold_log_affinity_", shape, high=0)

@@ -1,4 +1,4 @@
-"""Strata by the bootstrap, which know nothing of the rows."""
+"""Strata drawn by the bootstrap."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ Floats = NDArray[np.floating[Any]]
 class BootstrapStrata(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMixin, BaseEstimator
 ):
-    r"""Strata drawn at random: the rows of bagging, under the contract of a stratifier.
+    r"""Random subsets of the rows, as in bagging, with the interface of a stratifier.
 
     Parameters
     ----------
     n_strata : int, default=20
         Number of subsets.
     stratum_size : float, default=1.0
-        Draws per subset as a share of the rows, in (0, 1].
+        Number of draws per subset as a share of the rows, in (0, 1].
     replace : bool, default=True
-        Draw with replacement. A row drawn more than once is a member like any other.
+        Draw with replacement. A row drawn more than once has membership 1.
     random_state : int, RandomState instance or None, default=None
         For the draws.
 
     Attributes
     ----------
     memberships_ : ndarray of shape (n_samples, n_strata)
-        One where the row was drawn, else zero.
+        1 where the row was drawn, else 0.
     inclusion_ : float
-        Mean membership: the share of the rows that a subset holds.
+        Mean membership: the share of the rows in a subset.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -61,8 +61,8 @@ class BootstrapStrata(
     Notes
     -----
     With replacement and full size a subset holds a share of about :math:`1 - e^{-1}` of the rows.
-    Rows are drawn in proportion to their weight. A new row might have been in any subset:
-    ``transform`` gives each the same membership, ``inclusion_``, and ``log_affinity`` is zero.
+    Rows are drawn with probability proportional to their weight. ``transform`` gives all new rows
+    the membership ``inclusion_``, and ``log_affinity`` is zero.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class BootstrapStrata(
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            Rows are drawn in proportion to it.
+            Rows are drawn with probability proportional to it.
 
         Returns
         -------
@@ -134,7 +134,7 @@ class BootstrapStrata(
         return self
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Give each row the mean membership.
+        """Return the mean membership for all rows.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class BootstrapStrata(
         return self.log_affinity(X) + np.float32(self.inclusion_)
 
     def log_affinity(self, X: ArrayLike) -> Floats:
-        """Give zeros: no row is closer to one subset than to another.
+        """Return zeros: affinities to all subsets are equal.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class BootstrapStrata(
         return np.zeros((len(rows), self._n_features_out), dtype=rows.dtype)
 
     def _check_fitted(self) -> None:
-        """Refuse memberships that no fit makes."""
+        """Reject memberships that are not the result of a fit."""
         expect_array(self, "memberships_", (None, self.n_strata), low=0, high=1)
         expect_fitted(self, {"inclusion_": "number 0..1"})
 

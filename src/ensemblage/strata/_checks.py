@@ -1,4 +1,4 @@
-"""Checks of the stratifier contract."""
+"""Checks of the stratifier interface."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ N_ROWS = 60
 
 
 def _rows() -> NDArray[np.float64]:
-    from sklearn.datasets import make_blobs  # noqa: PLC0415  its readers of files take a while
+    from sklearn.datasets import make_blobs  # noqa: PLC0415  slow to import
 
     rows: NDArray[np.float64] = make_blobs(N_ROWS, n_features=3, centers=4, random_state=0)[0]
     return rows
@@ -33,22 +33,23 @@ def _fitted(stratifier: Any, **fit_params: Any) -> Any:
     return fresh.fit(_rows(), **fit_params)
 
 
-def _require(condition: Any, promise: str) -> None:
+def _require(condition: Any, rule: str) -> None:
     if not condition:
-        raise AssertionError(f"A stratifier must {promise}.")
+        raise AssertionError(f"A stratifier must {rule}.")
 
 
-def check_memberships_are_shares(stratifier: Any) -> None:
+def check_memberships(stratifier: Any) -> None:
     """Check that ``memberships_`` has one row per sample and entries in [0, 1]."""
     memberships = _fitted(stratifier).memberships_
-    _require(memberships.ndim == 2 and len(memberships) == N_ROWS, "set memberships_ row by row")
+    two_dimensional = memberships.ndim == 2 and len(memberships) == N_ROWS
+    _require(two_dimensional, "set memberships_ of shape (n_samples, n_strata)")
     _require(np.isfinite(memberships).all(), "give finite memberships")
     inside = memberships.min() >= 0 and memberships.max() <= 1
     _require(inside, "keep memberships between 0 and 1")
     _require((memberships.max(axis=0) > 0).all(), "leave no stratum empty")
 
 
-def check_new_rows_have_memberships(stratifier: Any) -> None:
+def check_new_rows(stratifier: Any) -> None:
     """Check that ``transform`` and ``log_affinity`` give one entry per new row and stratum."""
     fitted = _fitted(stratifier)
     shape = (7, fitted.memberships_.shape[1])
@@ -61,17 +62,18 @@ def check_new_rows_have_memberships(stratifier: Any) -> None:
     _require(np.isfinite(affinity).all(), "give finite log affinities")
 
 
-def check_labels_count_only_where_required(stratifier: Any) -> None:
-    """Check that y changes nothing, or that there is no fit without the y that tags require."""
+def check_labels(stratifier: Any) -> None:
+    """Check that y has no effect, or that fit without it fails where tags require it."""
     if _needs_labels(stratifier):
-        _require(_refuses(stratifier), "refuse to fit without the labels that its tags require")
+        rejected = _rejects_missing_labels(stratifier)
+        _require(rejected, "raise ValueError without the labels that its tags require")
         return
     without = _fitted(stratifier).memberships_
     given = _fitted(stratifier, y=np.arange(N_ROWS) % 2).memberships_
-    _require(np.array_equal(without, given), "find its strata without labels")
+    _require(np.array_equal(without, given), "give the same memberships with and without labels")
 
 
-def _refuses(stratifier: Any) -> bool:
+def _rejects_missing_labels(stratifier: Any) -> bool:
     try:
         _fitted(stratifier, y=None)
     except ValueError:
@@ -79,41 +81,40 @@ def _refuses(stratifier: Any) -> bool:
     return False
 
 
-def check_the_seed_decides(stratifier: Any) -> None:
-    """Check that the same seed gives the same bits."""
+def check_reproducibility(stratifier: Any) -> None:
+    """Check that the same seed gives bit-identical memberships."""
     first, second = _fitted(stratifier), _fitted(stratifier)
     same = first.memberships_.tobytes() == second.memberships_.tobytes()
     _require(same, "give the same memberships for the same random_state")
 
 
-def check_weights_are_taken(stratifier: Any) -> None:
-    """Check that equal weights change nothing, whatever their unit."""
+def check_sample_weight(stratifier: Any) -> None:
+    """Check that equal weights have no effect, whatever their value."""
     plain = _fitted(stratifier).memberships_
     weighted = _fitted(stratifier, sample_weight=np.full(N_ROWS, 2.0)).memberships_
     same = np.allclose(plain, weighted, atol=1e-6)
     _require(same, "give the same memberships when all weights are doubled")
 
 
-def check_names_come_out(stratifier: Any) -> None:
-    """Check that each stratum has a name."""
+def check_feature_names_out(stratifier: Any) -> None:
+    """Check that ``get_feature_names_out`` gives one unique name per stratum."""
     fitted = _fitted(stratifier)
     names = fitted.get_feature_names_out()
-    _require(len(set(names)) == fitted.memberships_.shape[1], "name its strata")
+    _require(len(set(names)) == fitted.memberships_.shape[1], "give each stratum a unique name")
 
 
 def stratifier_checks() -> Iterator[Callable[[Any], None]]:
-    """Give the checks of the stratifier's contract.
+    """Give the checks of the stratifier interface, for your own stratifiers.
 
     Yields
     ------
     callable
-        Takes a stratifier that is not fitted; raises AssertionError if a promise is broken.
+        Takes an unfitted stratifier; raises AssertionError if it fails the check.
 
     Notes
     -----
-    Strata are found without labels: ``y`` changes nothing. A stratifier whose tags say that ``y``
-    is required, such as :class:`HISS` with ``class_balance``, may use it for ``memberships_`` and
-    must refuse to fit without it.
+    ``y`` must have no effect. A stratifier whose tags require ``y``, such as :class:`HISS` with
+    ``class_balance``, may use it for ``memberships_`` and must raise ValueError without it.
 
     Examples
     --------
@@ -121,9 +122,9 @@ def stratifier_checks() -> Iterator[Callable[[Any], None]]:
     >>> for check in stratifier_checks():
     ...     check(BootstrapStrata(n_strata=3))
     """
-    yield check_memberships_are_shares
-    yield check_new_rows_have_memberships
-    yield check_labels_count_only_where_required
-    yield check_the_seed_decides
-    yield check_weights_are_taken
-    yield check_names_come_out
+    yield check_memberships
+    yield check_new_rows
+    yield check_labels
+    yield check_reproducibility
+    yield check_sample_weight
+    yield check_feature_names_out

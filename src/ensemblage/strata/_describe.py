@@ -1,4 +1,4 @@
-"""Strata in terms of the columns: what is distinctive about each."""
+"""Descriptions of strata by the columns in which they differ most from all rows."""
 
 from __future__ import annotations
 
@@ -29,36 +29,39 @@ ErrorRows = Literal["out-of-fold", "training", "given"]
 
 QUARTILES = (0.25, 0.5, 0.75)
 NORMAL_RANGE = 1.3489795003921634
-"""Interquartile range of a normal distribution of variance one."""
+"""Interquartile range of the standard normal distribution."""
 ROUNDING = 1e-12
+"""Relative rounding error of a sum of weights."""
 DAY = 86_400
-"""Seconds of a day."""
+"""Seconds per day."""
 WIDTH = 120
-"""Of the printed table, in characters."""
+"""Width of the printed table, in characters."""
 SMALL_EFFECT = 0.2
-"""Smaller effect sizes are no part of a name."""
+"""Smallest effect size of a difference that is part of a name."""
 MEDIUM_EFFECT = 0.5
-"""Beyond the first ``MIN_COLUMNS``, only effect sizes from here on are listed."""
+"""Smallest effect size of a difference listed after the first ``MIN_COLUMNS``."""
 MIN_COLUMNS = 3
+"""Number of columns listed whatever their effect size."""
 RARE_SHARE = 0.25
-"""That a category is absent is no part of a name where its share of all rows is smaller."""
+"""Share of all rows below which the absence of a category is not part of a name."""
 MIN_PHRASES = 2
-"""So many phrases make a name, where they are enough to distinguish strata."""
+"""Number of phrases in a name; more where names would be equal."""
 LIKE_ALL = "like all rows"
+"""Name of a stratum without a distinctive column."""
 PHRASES = {
     "numeric": ("high ({})", "low ({})"),
     "date": ("late ({})", "early ({})"),
     "categorical": ("= {}", "not {}"),
     "missing": ("missing", "known"),
 }
-"""Of a stratum above all rows, and below."""
+"""Phrases for a positive and a negative effect size, by kind of column."""
 
 
 def weighted_quantiles(values: Doubles, weights: Doubles, levels: tuple[float, ...]) -> Doubles:
-    """Quantiles of values (n_rows,) by each column of weights, (n_levels, n_columns).
+    """Weighted quantiles of values (n_rows,) for each column of weights, (n_levels, n_columns).
 
-    A quantile is the value at which the weights, added up in the order of the values, pass the
-    level; where they hit it exactly, the mean of that value and the next, as for the median.
+    A quantile is the value at which the cumulative weight exceeds the level; if it equals the
+    level, the mean of that value and the next, as for the median.
     """
     order = np.argsort(values, kind="stable")
     ascending, held = values[order], np.cumsum(weights[order], axis=0)
@@ -74,9 +77,9 @@ def weighted_quantiles(values: Doubles, weights: Doubles, levels: tuple[float, .
 def median_effect_sizes(values: Doubles, memberships: Doubles) -> tuple[Doubles, Doubles, Doubles]:
     r"""Medians of strata, (n_strata,), and of all rows, (), and the effect sizes, (n_strata,).
 
-    With the interquartile range over 1.349 as robust standard deviation :math:`s`, stratum
-    :math:`k` lies :math:`(m_k - m) / \sqrt{(s_k^2 + s^2) / 2}` from all rows. Where both are zero,
-    standard deviations take their place. A stratum without weight has the effect size zero.
+    With the interquartile range over 1.349 as robust standard deviation :math:`s`, the effect size
+    of stratum :math:`k` is :math:`(m_k - m) / \sqrt{(s_k^2 + s^2) / 2}`. Where both are zero,
+    standard deviations are used. The effect size of a stratum without weight is zero.
     """
     weights = np.column_stack([memberships, np.ones(len(values))])
     heavy = weights.sum(axis=0) > 0
@@ -85,7 +88,7 @@ def median_effect_sizes(values: Doubles, memberships: Doubles) -> tuple[Doubles,
     shares = weights / weights.sum(axis=0)
     centred = values[:, None] - values @ shares
     robust, plain = (
-        # pooled with that of all rows, which stands last
+        # pooled with that of all rows, the last column
         np.sqrt((each[:-1] ** 2 + each[-1] ** 2) / 2)
         for each in ((high - low) / NORMAL_RANGE, np.sqrt((shares * centred**2).sum(axis=0)))
     )
@@ -100,8 +103,8 @@ def cohens_h(
 ) -> tuple[Doubles, Doubles, Doubles]:
     r"""Shares of the codes 0 to ``n_codes`` - 1 in strata and in all rows, and Cohen's h.
 
-    :math:`h = 2 \arcsin \sqrt{p_k} - 2 \arcsin \sqrt{p}`, which reads on the scale of a
-    difference of medians. A stratum without weight has the shares of all rows. Shapes are
+    :math:`h = 2 \arcsin \sqrt{p_k} - 2 \arcsin \sqrt{p}`, on a scale comparable
+    to a standardised difference. A stratum without weight has the shares of all rows. Shapes are
     (n_strata, n_codes), (n_codes,) and (n_strata, n_codes).
     """
     everywhere = np.bincount(codes, minlength=n_codes) / len(codes)
@@ -117,8 +120,8 @@ def cohens_h(
 class ColumnDifference:
     """How a stratum differs from all rows in one column.
 
-    Medians are compared (of dates, in days since 1970-01-01), or the share of a category or of
-    missing values; ``distance`` is the effect size, .2 small and .8 large.
+    ``stratum`` and ``all_rows`` are medians (of dates, in days since 1970-01-01), or shares of a
+    category or of missing values; an ``effect_size`` of 0.2 is small, 0.8 is large.
     """
 
     column: str
@@ -126,24 +129,26 @@ class ColumnDifference:
     category: str | None
     stratum: float
     all_rows: float
-    distance: float
+    effect_size: float
 
     @property
     def phrase(self) -> str:
         """A short text, such as "age high (61)" or "site = Basel"."""
         high, low = PHRASES[self.kind]
-        words = high if self.distance > 0 else low
+        template = high if self.effect_size > 0 else low
         value = self.category if self.kind == "categorical" else self.format_value(self.stratum)
-        return f"{self.column} {words.format(value)}"
+        return f"{self.column} {template.format(value)}"
 
     @property
     def is_distinctive(self) -> bool:
-        """Whether it is fit for a name: not small, nor that something rare is absent."""
-        absent = self.distance < 0 and self.kind in {"categorical", "missing"}
-        return abs(self.distance) >= SMALL_EFFECT and not (absent and self.all_rows < RARE_SHARE)
+        """Whether it can be part of a name: not small, and not the absence of a rare category."""
+        absent = self.effect_size < 0 and self.kind in {"categorical", "missing"}
+        if absent and self.all_rows < RARE_SHARE:
+            return False
+        return abs(self.effect_size) >= SMALL_EFFECT
 
     def format_value(self, value: float) -> str:
-        """Write a median or a share in the units of the file."""
+        """Format a median in the column's units, or a share in per cent."""
         if self.kind == "date":
             return datetime.fromtimestamp(value * DAY, UTC).date().isoformat()
         return write_number(value) if self.kind == "numeric" else f"{value:.0%}"
@@ -151,15 +156,15 @@ class ColumnDifference:
     def __str__(self) -> str:
         what = {"categorical": f" = {self.category}", "missing": " missing"}.get(self.kind, "")
         stratum, everywhere = self.format_value(self.stratum), self.format_value(self.all_rows)
-        return f"{self.column}{what}: {stratum} (all rows {everywhere}, {self.distance:+.1f})"
+        return f"{self.column}{what}: {stratum} (all rows {everywhere}, {self.effect_size:+.1f})"
 
 
 @dataclass(frozen=True)
 class StratumDescription:
-    """One stratum, named by the columns in which it differs most or by its source.
+    """One stratum, named by its source or by the columns in which it differs most.
 
-    ``share`` is the mean membership of the rows in it; ``error``, weighted by membership, is None
-    where it is not known. The largest differences come first.
+    ``share`` is the mean membership; ``error``, weighted by membership, is None where it is not
+    known. ``differences`` are sorted by absolute effect size, the largest first.
     """
 
     stratum: int
@@ -171,10 +176,10 @@ class StratumDescription:
 
 @dataclass(frozen=True)
 class StrataDescription:
-    """Descriptions of all strata: a value that prints as a table.
+    """Descriptions of all strata; prints as a table.
 
-    ``error`` is that on all rows, an error rate or of a numeric target the RMSE, and ``error_rows``
-    says on which; None where it is not known.
+    ``error`` is the error rate, or the RMSE of a numeric target, on all rows; ``error_rows`` says
+    on which rows. Both are None where the error is not known.
     """
 
     strata: tuple[StratumDescription, ...]
@@ -195,7 +200,7 @@ class StrataDescription:
         *,
         is_classification: bool = True,
     ) -> StrataDescription:
-        """Give the same with errors of each stratum and of all rows; None where not known."""
+        """Add errors of each stratum and of all rows; None where not known."""
         if error is None:
             return self
         pairs = zip(self.strata, strata, strict=True)
@@ -221,38 +226,37 @@ class StrataDescription:
             for each in self.strata
         ]  # fmt: skip
         columns.append(Heading("differs in", wide=True))
-        return TableBlock(columns, rows, "What the strata are", self.legend)
+        return TableBlock(columns, rows, "Description of the strata", self.legend)
 
     def format_error(self, error: float | None) -> str:
-        """Write an error rate, or an error in the target's units; a dash where there is none."""
+        """Format an error rate, or an error in the target's units; a dash where there is none."""
         if self.is_classification or error is None:
             return share_field(error).text
         return write_number(error)
 
     @property
     def legend(self) -> str:
-        """How to read the table, in sentences."""
+        """Explanation of the table's columns."""
         overlapping = sum(each.share for each in self.strata) > 1 + 1e-9
         legend = (
             f"Rows: share of the rows in the stratum{'; a row may be in several' * overlapping}. "
-            "Differs in: the stratum's median or share, that of all rows, and how far apart they "
-            "are (0.2 is little, 0.8 is much)."
+            "Differs in: median or share in the stratum, in all rows, and effect size (0.2 is "
+            "small, 0.8 is large)."
         )
         return legend if self.error is None else f"{legend} {self.error_sentence}"
 
     @property
     def error_sentence(self) -> str:
-        """What the errors are counted on; empty without them."""
+        """Which error, on which rows; empty without errors."""
         if self.error is None:
             return ""
         where = {
-            "out-of-fold": "training rows that members and fusion had not seen",
-            "training": "the training rows themselves, which flatters",
-            "given": "the rows given",
+            "out-of-fold": "out-of-fold",
+            "training": "in-sample, which is optimistic",
+            "given": "on the given rows",
         }[self.error_rows or "given"]
-        rate = "share of wrong predictions"
-        what = rate if self.is_classification else "root of the mean squared error"
-        return f"Error: {what} on {where}; on all of them {self.format_error(self.error)}."
+        what = "error rate" if self.is_classification else "RMSE"
+        return f"Error: {what}, {where}; on all rows {self.format_error(self.error)}."
 
     def __str__(self) -> str:
         return text_table(self.block, WIDTH)
@@ -267,7 +271,7 @@ class StrataDescription:
 
 
 def name_strata(phrases: Sequence[Sequence[str]]) -> list[str]:
-    """Join each stratum's first phrases: two, or more where names would be the same."""
+    """Join the first phrases of each stratum: two, or more where names would be equal."""
     names = [", ".join(each[:MIN_PHRASES]) or LIKE_ALL for each in phrases]
     for most in range(MIN_PHRASES + 1, 1 + max(map(len, phrases), default=0)):
         counts = Counter(names)
@@ -278,7 +282,7 @@ def name_strata(phrases: Sequence[Sequence[str]]) -> list[str]:
     counts, seen, numbered = Counter(names), Counter[str](), []
     for name in names:
         seen[name] += 1
-        # a name may end in a value, so say of how many
+        # "1 of 2", since a name may end in a value
         last = f" ({seen[name]} of {counts[name]})" if counts[name] > 1 else ""
         numbered.append(name + last)
     return numbered
@@ -299,29 +303,30 @@ def describe_strata(
     Parameters
     ----------
     X : dataframe or array-like of shape (n_rows, n_columns)
-        The rows before any encoding, with categories, dates and missing values as they are.
+        Rows before encoding, with categories, dates and missing values.
     memberships : array-like of shape (n_rows, n_strata)
-        Of the same rows: a stratifier's ``memberships_``, or what its ``transform`` gives.
+        Memberships of these rows: ``memberships_`` of a stratifier, or the result of its
+        ``transform``.
     names : sequence of str, default=None
-        Of the columns; those of a frame, or x0, x1 and so on, if not given.
+        Column names; by default those of a dataframe, or x0, x1 and so on.
     kinds : sequence of {"numeric", "categorical", "date"}, default=None
-        Of the columns; a date counts days since 1970-01-01. Inferred from the values if not
-        given.
+        Kinds of the columns; a date is in days since 1970-01-01. Inferred from the values by
+        default.
     labels : sequence of str, default=None
-        Names that the strata have already, such as those of sources.
+        Names of the strata, such as those of sources; by default made from the differences.
     errors : array-like of shape (n_rows,), default=None
-        1 where a prediction is wrong, 0 where it is right; NaN where that is not known.
+        1 where a prediction is wrong, 0 where it is right; NaN where unknown.
     max_columns : int, default=5
-        Most columns per stratum; beyond three, only those with a medium effect size.
+        Largest number of columns per stratum; beyond three, only those with a medium effect size.
 
     Returns
     -------
     StrataDescription
-        A value that prints as a table.
+        Prints as a table.
 
     See Also
     --------
-    StrataEnsembleClassifier.describe_strata : The same of a fitted ensemble.
+    StrataEnsembleClassifier.describe_strata : Description of a fitted ensemble's strata.
 
     Notes
     -----
@@ -335,8 +340,8 @@ def describe_strata(
 
     .. math:: h = 2 \arcsin \sqrt{p_k} - 2 \arcsin \sqrt{p} .
 
-    Of a categorical column the category with the largest effect size counts; missing values are a
-    category. A numeric column with two values is taken as categorical.
+    For a categorical column the category with the largest effect size is used; missing values are a
+    category. A numeric column with two values is treated as categorical.
 
     Examples
     --------
@@ -381,7 +386,7 @@ def _read(X: Any, names: Sequence[str] | None, kinds: Sequence[str] | None) -> l
 
 
 def _differences(column: Column, memberships: Doubles) -> Iterator[ColumnDifference]:
-    """Give each stratum's difference in a column."""
+    """Difference of each stratum in a column."""
     numbers = column.numbers
     if numbers is None or len(column.occurring()) <= 2 * (not column.is_date):
         yield from _category_differences(column, memberships)
@@ -392,7 +397,7 @@ def _differences(column: Column, memberships: Doubles) -> Iterator[ColumnDiffere
     kind: Literal["date", "numeric"] = "date" if column.is_date else "numeric"
     for k, size in enumerate(sizes.tolist()):
         share, own_h = float(missing[k, 0]), float(h[k, 0])
-        # a median of the few that are known says little of the stratum
+        # the median of few known values does not describe the stratum
         if (share > 0.5 and own_h > 0) or abs(own_h) > abs(size):
             yield ColumnDifference(
                 column.name, "missing", None, share, float(missing_share[0]), own_h
@@ -404,11 +409,11 @@ def _differences(column: Column, memberships: Doubles) -> Iterator[ColumnDiffere
 def _category_differences(column: Column, memberships: Doubles) -> Iterator[ColumnDifference]:
     categories = column.occurring()
     codes, n_codes = column.match(categories), len(categories)
-    # missing values count as one more category, the last
+    # missing values are one more category, the last
     codes = np.where(codes == MISSING_CODE, n_codes, codes)
     strata, everywhere, sizes = cohens_h(codes, n_codes + 1, memberships)
     for shares, own in zip(strata, sizes, strict=True):
-        # of two categories both stand out as far: the one that the stratum has counts
+        # with two categories effect sizes are equal: take the one above its overall share
         best = int(np.argmax(np.abs(own) + 1e-9 * (own > 0)))
         category = None
         if best < n_codes:
@@ -421,10 +426,10 @@ def _category_differences(column: Column, memberships: Doubles) -> Iterator[Colu
 
 
 def _largest(found: Sequence[ColumnDifference], most: int) -> list[ColumnDifference]:
-    some = [each for each in found if each.distance != 0]
-    some.sort(key=lambda each: -abs(each.distance))
+    some = [each for each in found if each.effect_size != 0]
+    some.sort(key=lambda each: -abs(each.effect_size))
     return [
         each
         for position, each in enumerate(some[:most])
-        if position < MIN_COLUMNS or abs(each.distance) >= MEDIUM_EFFECT
+        if position < MIN_COLUMNS or abs(each.effect_size) >= MEDIUM_EFFECT
     ]

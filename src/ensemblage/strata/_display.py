@@ -1,4 +1,4 @@
-"""A map of strata and the rows that each member learns from."""
+"""Plot of strata and their rows."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Doubles = NDArray[np.float64]
 
 
 NO_STRATUM = -1
-"""Of a row that is in none."""
-BADGE = 0.035
-"""Room that a stratum's number needs, as a share of the map's width."""
+"""Index of a row that is in no stratum."""
+LABEL_SIZE = 0.035
+"""Diameter of a stratum's label, as a share of the plot's width."""
 
 
 def project(rows: Doubles, names: NDArray[np.str_] | None) -> tuple[Doubles, tuple[str, str]]:
-    """Place rows on the map, (n_samples, 2): two columns as they are, else principal components."""
+    """Coordinates of rows, (n_samples, 2): two columns, or the first two principal components."""
     if rows.shape[1] == 2:
         first, second = ("column 0", "column 1") if names is None else map(str, names)
         return rows, (first, second)
@@ -34,7 +34,7 @@ def project(rows: Doubles, names: NDArray[np.str_] | None) -> tuple[Doubles, tup
 
 
 def strongest_stratum(memberships: Doubles, affinity: Doubles | None) -> NDArray[np.intp]:
-    """Find each row's strongest stratum, of equals the one it is closest to, or ``NO_STRATUM``."""
+    """Stratum of the highest membership of each row, or ``NO_STRATUM``; ties by affinity."""
     best = memberships.max(axis=1, keepdims=True)
     leading = memberships >= best - 1e-9
     closeness = np.zeros_like(memberships) if affinity is None else affinity
@@ -53,22 +53,22 @@ def outline_strata(points: Doubles, memberships: Doubles) -> tuple[Doubles, Doub
     return centres, covariances
 
 
-def push_apart(places: Doubles, room: float) -> Doubles:
-    """Move places that are closer than ``room``, as little as fifty small steps do."""
-    places = places.copy()
-    # equal places need a direction to part in
-    angles = 2 * np.pi * np.arange(len(places)) / max(len(places), 1)
-    places += 1e-3 * room * np.column_stack([np.cos(angles), np.sin(angles)])
+def separate_labels(positions: Doubles, min_distance: float) -> Doubles:
+    """Move positions that are closer than ``min_distance``, in fifty small steps."""
+    positions = positions.copy()
+    # equal positions need different directions
+    angles = 2 * np.pi * np.arange(len(positions)) / max(len(positions), 1)
+    positions += 1e-3 * min_distance * np.column_stack([np.cos(angles), np.sin(angles)])
     for _ in range(50):
-        between = places[:, None] - places
-        distance = np.linalg.norm(between, axis=2) + np.eye(len(places))
-        overlap = np.maximum(room - distance, 0) / distance
-        places += 0.5 * (overlap[:, :, None] * between).sum(axis=1)
-    return places
+        between = positions[:, None] - positions
+        distance = np.linalg.norm(between, axis=2) + np.eye(len(positions))
+        overlap = np.maximum(min_distance - distance, 0) / distance
+        positions += 0.5 * (overlap[:, :, None] * between).sum(axis=1)
+    return positions
 
 
 def _unfold(model: Any, X: Any) -> tuple[Any, Any, Any]:
-    """Find the stratifier inside a model, the rows as they reach it, and their columns' names."""
+    """Stratifier of a model, the rows as passed to it, and their column names."""
     last = final_step(model)
     rows = encoded_rows(last, rows_at_final_step(model, X))
     names = getattr(last, "feature_names_in_", None)
@@ -76,7 +76,7 @@ def _unfold(model: Any, X: Any) -> tuple[Any, Any, Any]:
         names = last.encoder_.get_feature_names_out()
     if hasattr(last, "stratifier_"):
         inner = last.stratifier_
-        if not hasattr(inner, "feature_names_in_"):  # the ensemble read a frame of numbers
+        if not hasattr(inner, "feature_names_in_"):  # fitted on an array
             rows = np.asarray(rows)
         stratifier, rows, own_names = _unfold(inner, rows)
         prepared = final_step(inner) is not inner
@@ -89,16 +89,16 @@ def _unfold(model: Any, X: Any) -> tuple[Any, Any, Any]:
     return last, rows, names
 
 
-def _as_numbers(X: Any) -> Doubles:
+def _as_floats(X: Any) -> Doubles:
     try:
         rows = np.asarray(X).astype(float)
     except (TypeError, ValueError):
         raise ValueError(
-            "X holds text, which has no place on a map. Put an encoder before the strata, in a "
-            "pipeline."
+            "X has categorical columns, which cannot be plotted. Put an encoder before the "
+            "stratifier, in a pipeline."
         ) from None
     if rows.shape[1] < 2:
-        raise ValueError(f"A map needs at least two columns; the strata see {rows.shape[1]}.")
+        raise ValueError(f"The plot needs at least two columns; the strata have {rows.shape[1]}.")
     return rows
 
 
@@ -108,36 +108,36 @@ def _pyplot() -> Any:
 
 @set_module("ensemblage.strata")
 class StrataDisplay:
-    """A map of strata: the rows, and where each stratum lies.
+    """Plot of strata: the rows, and an ellipse for each stratum.
 
-    Make one by :meth:`from_estimator`. Of more than two columns the map shows the two main
-    components.
+    Create it with :meth:`from_estimator`. With more than two columns it shows the first two
+    principal components.
 
     Parameters
     ----------
     points : ndarray of shape (n_samples, 2)
-        Rows on the map.
+        Coordinates of the rows.
     memberships : ndarray of shape (n_samples, n_strata)
         Their memberships.
     affinity : ndarray of shape (n_samples, n_strata), default=None
-        Log affinities, which decide between strata where a row is equally at home.
+        Log affinities, which decide between strata of equal membership.
     classes : ndarray of shape (n_samples,), default=None
         Their classes.
     axis_names : tuple of (str, str), default=("", "")
-        What the axes show.
+        Axis labels.
     stratum_names : list of str, default=None
-        Names of the strata; their numbers if not given.
+        Names of the strata; by default their indices.
 
     Attributes
     ----------
     centres : ndarray of shape (n_strata, 2)
-        Mean place of each stratum's rows, weighted by membership.
+        Mean of each stratum's points, weighted by membership.
     covariances : ndarray of shape (n_strata, 2, 2)
-        Their covariances on the map, in the same way.
+        Covariance of each stratum's points, weighted by membership.
     sizes : ndarray of shape (n_strata,)
         Sum of each stratum's memberships over the rows shown.
     strongest : ndarray of shape (n_samples,)
-        Each row's strongest stratum; -1 for a row in none.
+        Stratum of the highest membership of each row; -1 for a row in none.
     ax_ : matplotlib Axes
         After :meth:`plot`.
     figure_ : matplotlib Figure
@@ -149,10 +149,9 @@ class StrataDisplay:
 
     Notes
     -----
-    Outlines are drawn from the memberships of the rows given, not from a stratifier's own
-    Gaussians, so that strata of any kind can be drawn. An ellipse spans ``n_std`` standard
-    deviations of a stratum's rows. Strata that lie apart in many dimensions may overlap on the
-    map.
+    Ellipses follow from the memberships of the given rows, not from the stratifier's Gaussians,
+    so that any stratifier can be plotted. They span ``n_std`` standard deviations. Strata that are
+    separate in many dimensions may overlap in the plot.
 
     Examples
     --------
@@ -205,23 +204,23 @@ class StrataDisplay:
         y : array-like of shape (n_samples,), default=None
             Their classes.
         colour_by : {"stratum", "class"}, default=None
-            What colours mean; the class if ``y`` is given.
+            Meaning of the colours; by default the class if ``y`` is given.
         n_std : float, default=1.5
             Half the length of an ellipse's axis, in standard deviations.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+            Axes to draw on; by default a new figure.
 
         Returns
         -------
         StrataDisplay
-            Drawn.
+            The drawn display.
         """
         _pyplot()
         return cls.of_model(model, X, y).plot(colour_by=colour_by, n_std=n_std, ax=ax)
 
     @classmethod
     def of_model(cls, model: Any, X: Any, y: Any = None) -> StrataDisplay:
-        """Place the rows and strata of a fitted model on a map that is not drawn yet.
+        """Compute the display of a fitted model without drawing it.
 
         Parameters
         ----------
@@ -235,7 +234,7 @@ class StrataDisplay:
         Returns
         -------
         StrataDisplay
-            To be drawn by :meth:`plot`.
+            Drawn by :meth:`plot`.
         """
         check_is_fitted(model)
         stratifier, rows, names = _unfold(model, X)
@@ -243,13 +242,13 @@ class StrataDisplay:
         affinity = np.asarray(stratifier.log_affinity(rows), dtype=float)
         if affinity.shape[1] > 1 and not np.ptp(affinity, axis=1).any():
             raise ValueError(
-                f"No row is closer to one stratum of {type(stratifier).__name__} than to another: "
-                "there is no map of them."
+                f"{type(stratifier).__name__} has the same affinity to all strata in all rows, so "
+                "its strata have no location to plot."
             )
         if y is not None:
             y = column_or_1d(y)
             check_consistent_length(X, y)
-        points, axis_names = project(_as_numbers(rows), names)
+        points, axis_names = project(_as_floats(rows), names)
         return cls(
             points, memberships, affinity=affinity, classes=y, axis_names=axis_names,
             stratum_names=getattr(stratifier, "stratum_names_", None),
@@ -264,20 +263,20 @@ class StrataDisplay:
         mark: int | None = None,
         ax: Any = None,
     ) -> StrataDisplay:
-        """Draw the map.
+        """Draw the plot.
 
         Parameters
         ----------
         colour_by : {"stratum", "class"}, default=None
-            What colours mean; the class if classes are known.
+            Meaning of the colours; by default the class if classes are known.
         n_std : float, default=1.5
             Half the length of an ellipse's axis, in standard deviations.
         strata : sequence of int, default=None
-            Strata to outline; all if not given.
+            Strata to outline; by default all.
         mark : int, default=None
-            A row to point at, by its place among the rows shown.
+            Index of a row to highlight.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+            Axes to draw on; by default a new figure.
 
         Returns
         -------
@@ -312,7 +311,7 @@ class StrataDisplay:
         if colour_by not in {"stratum", "class"}:
             raise ValueError(f"colour_by={colour_by!r} must be 'stratum' or 'class'.")
         if colour_by == "class" and self.classes is None:
-            raise ValueError("colour_by='class' needs the classes: give y.")
+            raise ValueError("colour_by='class' requires y.")
         return colour_by
 
     def _scatter(
@@ -320,16 +319,16 @@ class StrataDisplay:
     ) -> None:
         colours = np.empty((len(rows), 4))
         colours[:, :3], colours[:, 3] = colour, opacity
-        # rasterized: a drawing of a million circles would open in nothing
+        # rasterized: viewers cannot open a vector file with a million circles
         ax.scatter(
             *self.points[rows].T, c=colours, s=14, linewidths=0, rasterized=True, label=label
         )
 
     def _draw_classes(self, ax: Any, plt: Any) -> None:
-        names, numbers = np.unique(np.asarray(self.classes), return_inverse=True)
+        names, codes = np.unique(np.asarray(self.classes), return_inverse=True)
         palette = _palette(plt, len(names))
         for k, name in enumerate(names):
-            rows = np.flatnonzero(numbers == k)
+            rows = np.flatnonzero(codes == k)
             label = f"class {name} ({len(rows)} rows)"
             self._scatter(ax, rows, palette[k % len(palette)], 0.6, label)
 
@@ -341,7 +340,7 @@ class StrataDisplay:
         for j in range(len(self.sizes)):
             rows = np.flatnonzero(self.strongest == j)
             if len(rows) > 0:
-                # rows that belong strongly are drawn strongly
+                # opacity is the membership
                 opacity = np.clip(self.memberships[rows].max(axis=1), 0.15, 0.85)
                 self._scatter(ax, rows, palette[j % len(palette)], opacity)
 
@@ -350,12 +349,12 @@ class StrataDisplay:
     ) -> None:
         palette = _palette(_pyplot(), len(self.sizes)) if coloured else [(0.35, 0.35, 0.35)]
         extent = np.maximum(np.ptp(self.points, axis=0), np.finfo(float).tiny)
-        badges = push_apart(self.centres[shown] / extent, BADGE) * extent
-        for j, badge in zip(shown.tolist(), badges, strict=True):
+        labels = separate_labels(self.centres[shown] / extent, LABEL_SIZE) * extent
+        for j, position in zip(shown.tolist(), labels, strict=True):
             colour = palette[j % len(palette)]
             _draw_ellipse(ax, self.centres[j], self.covariances[j], n_std, colour)
             ax.annotate(
-                str(j), self.centres[j], badge, ha="center", va="center", fontsize=8, zorder=5,
+                str(j), self.centres[j], position, ha="center", va="center", fontsize=8, zorder=5,
                 bbox={"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": colour},
                 arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.8},
             )  # fmt: skip
@@ -383,7 +382,7 @@ def _draw_ellipse(ax: Any, centre: Doubles, covariance: Doubles, n_std: float, c
 
 
 def _palette(plt: Any, n_colours: int) -> list[Any]:
-    """Give colours that differ between neighbours; beyond twenty they repeat."""
+    """Colours that differ between neighbours; beyond twenty they repeat."""
     if n_colours <= 10:
         return list(plt.get_cmap("tab10").colors)
     pairs = plt.get_cmap("tab20").colors

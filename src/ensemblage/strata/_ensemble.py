@@ -90,16 +90,16 @@ from ensemblage.strata._targets import (
 Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# one layout in memory, so that a frame and an array of the same numbers give the same bits
+# one memory layout, so that a frame and an array of the same values give bit-identical results
 ARRAY_CHECKS = {"dtype": [np.float64, np.float32], "order": "C"}
 ENTRIES_PER_MEMBER: dict[Any, str] = {
     AffinityGate: "variance_factors_",
     LocalCompetence: "right_",
     LogLinearPool: "weights_",
 }
-"""The attribute of a fusion with an entry for each member."""
+"""Attribute with an entry per member, by type of fusion."""
 FITTED = {
-    "response_methods_": "words (members)",
+    "response_methods_": "strings (members)",
     "member_sizes_": "integer (strata) 0..",
     "constant_strata_": "integer (*) 0..<strata",
     "n_without_fold_": "count",
@@ -113,57 +113,56 @@ FITTED = {
 
 STRATA_DOCS = """
 stratifier : stratifier, default=None
-    What divides the rows: :class:`HISS`, :class:`MixtureStrata`, :class:`BootstrapStrata`,
-    :class:`SourceStrata`, a pipeline that ends in one, or your own under the same contract. If
-    not given, HISS with number and size chosen.
+    Divides the rows into strata: :class:`HISS`, :class:`MixtureStrata`, :class:`BootstrapStrata`,
+    :class:`SourceStrata`, a pipeline that ends in one, or your own with the same interface. By
+    default HISS, with the size chosen by cross-validation.
 final_estimator : estimator, default=None
-    What stacking fits on the members' outputs; logistic or ridge regression if not given.
+    Fitted by stacking on the members' outputs; by default logistic or ridge regression.
 membership : {"hard", "soft"}, default="hard"
-    Give a member the strongest rows of its stratum, as many as the stratum is large, or all
-    rows with their memberships as weights.
+    Fit a member on the rows with the highest memberships, as many as the stratum's size, or on
+    all rows with the memberships as sample weights.
 anchor : None, "svm", estimator or list of these, default=None
-    Members fitted on all rows beside the strata; ``"svm"`` is a lightly tuned RBF support vector
-    machine.
+    Members fitted on all rows, beside those of the strata; ``"svm"`` is an RBF support vector
+    machine tuned on a small grid.
 stratum_size : float, "auto" or None, default=None
-    Sets the stratifier's parameter. ``"auto"`` tries 0.05, 0.1, 0.2 and 0.4 and takes the
-    size with the least out-of-fold error. None leaves the stratifier's own; without a
-    stratifier, it means ``"auto"``.
+    Sets the stratifier's parameter. ``"auto"`` chooses from 0.05, 0.1, 0.2 and 0.4 by the
+    out-of-fold error. None keeps the stratifier's own; without a stratifier, it means ``"auto"``.
 n_strata : int, "auto" or None, default=None
-    Sets the stratifier's parameter; ``"auto"`` tries 10, 20 and 40. None leaves the
-    stratifier's own; without a stratifier, it means 20, or fewer where rows are few.
+    Sets the stratifier's parameter; ``"auto"`` chooses from 10, 20 and 40. None keeps the
+    stratifier's own; without a stratifier, it means 20, or fewer for few rows.
 n_jobs : int, default=None
-    Members fitted at a time, through joblib.
+    Number of members fitted in parallel, by joblib.
 random_state : int, RandomState instance or None, default=None
     For the strata, the members and the folds.
 max_member_rows : int, default=10000
-    Rows that a member learns at most where rows are on disk or on a cluster, drawn from its
-    stratum by their memberships; arrays and frames are learned whole.
+    Maximum number of rows per member for rows on disk or on a cluster, drawn from its stratum by
+    membership; no limit for arrays and dataframes.
 stratifier_ : stratifier
-    Fitted; of rows on disk or on a cluster ``memberships_`` are those of the rows drawn.
+    Fitted; for rows on disk or on a cluster ``memberships_`` are those of the sampled rows.
 estimators_ : list of estimators
-    Fitted members, one per stratum; of several kinds, kind by kind.
+    Fitted members, one per stratum; with several estimators, ordered by estimator.
 anchors_ : list of estimators
     Fitted members on all rows.
 fusion_ : Fusion
     Fitted.
 feature_means_ : ndarray of shape (n_features_in_,) or None
-    Means of the training rows' columns; None if these are not all numeric.
+    Column means of the training rows; None if columns are not all numeric.
 source_shrinkage_ : float
-    How many rows of a source count as much as all members, where :class:`SourceStrata` know the
-    source at prediction: its own member has the weight n / (n + shrinkage).
+    Shrinkage towards the fused prediction where the source is known at prediction
+    (:class:`SourceStrata`): its own member has the weight n / (n + shrinkage) for n rows.
 stratum_errors_ : list of float or None
-    Out-of-fold error rate, or RMSE of a numeric target, on each stratum's rows, weighted by
-    membership; None where that is not known.
+    Out-of-fold error rate, or RMSE of a numeric target, of each stratum, weighted by membership;
+    None where not known.
 out_of_fold_error_ : float or None
-    The same on all training rows in a test fold.
+    Out-of-fold error on all training rows in a test fold.
 constant_strata_ : ndarray of int
-    Strata with one class or one value of the target only, whose member is constant.
+    Strata with a single class or a single value of the target, whose member is constant.
 stratum_size_, n_strata_ : float, int or None
-    What was chosen or set.
+    Chosen or given values.
 trials_ : list of dict
     Settings tried and their errors.
 n_without_fold_ : int
-    Training rows in no test fold, which the fusion did not learn from.
+    Number of training rows in no test fold, on which the fusion is not fitted.
 member_sizes_ : ndarray of shape (n_strata,)
     Number of rows that each member is fitted on.
 n_features_in_ : int
@@ -174,16 +173,16 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 
 
 def fit_with_out_of_fold(ensemble: Any, X: Any, y: Any, sample_weight: Any = None) -> Doubles:
-    """Fit an ensemble; give its outputs on rows that neither members nor fusion were fitted on.
+    """Fit an ensemble; give its out-of-fold outputs, (n_samples, n_outputs).
 
-    Only the fusion is fitted once more per fold: members have out-of-fold outputs anyway. A row in
-    no test part has NaN, (n_samples, n_outputs).
+    The fusion is cross-fitted too, on the members' out-of-fold outputs. A row in no test fold has
+    NaN.
     """
     fused: Doubles | None = ensemble._fit_in_memory(X, y, sample_weight)  # noqa: SLF001
     if fused is None:
         raise ValueError(
-            f"fusion={ensemble.fusion!r} with cv={ensemble.cv!r} needs no folds, so that nothing "
-            "is held out. Use a fusion that learns, and folds."
+            f"fusion={ensemble.fusion!r} with cv={ensemble.cv!r} uses no folds, so there are no "
+            "out-of-fold outputs. Use a fusion that is fitted, and cv=5."
         )
     return fused
 
@@ -193,7 +192,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
 
     _target_type: ClassVar[type[ClassTarget | NumericTarget]]
 
-    # groups that keep folds apart outside keep members apart inside, without a request
+    # groups of an outer cross-validation apply to the inner folds too, without a request
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "sources": True}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -258,27 +257,27 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
         groups: Any = None,
         sources: Any = None,
     ) -> Self:
-        """Find the strata, fit a member on each, and learn to fuse them.
+        """Find the strata, fit a member on each, and fit the fusion.
 
         Parameters
         ----------
         X : dataframe or array-like of shape (n_samples, n_features), path or Dask collection
             Training rows. Categories, dates and missing values are encoded, unless the stratifier
-            or a member is a pipeline or takes categories itself: then a frame reaches all of them
-            as it is. Of rows on disk or on a cluster (:func:`ensemblage.blocks.open_blocks`) the
-            strata are found on all, and members are fitted on ``max_member_rows`` at most.
+            or a member is a pipeline or supports categories: then a dataframe is passed on
+            unchanged. For rows on disk or on a cluster (:func:`ensemblage.blocks.open_blocks`)
+            strata are found on all rows, and members are fitted on at most ``max_member_rows``.
         y : array-like of shape (n_samples,)
-            Target: classes of a classifier, numbers of a regressor.
+            Target: classes, or a numeric target for the regressor.
         sample_weight : array-like of shape (n_samples,), default=None
-            Row weights; rows with weight zero are as good as absent.
+            Row weights; rows with weight zero are ignored.
         groups : array-like of shape (n_samples,), default=None
-            Rows that belong together: out-of-fold outputs of a row come from members that were
-            fitted without its group. Pass the sources here if predictions are for new sources. With
-            scikit-learn's routing, groups given to ``cross_validate`` or a search beside a
-            group-wise ``cv`` arrive here without a request.
+            Groups for the folds: out-of-fold outputs of a row come from members fitted without its
+            group. Pass the sources here if predictions are for new sources. With metadata routing,
+            groups passed to ``cross_validate`` or a search with a group-wise ``cv`` are routed here
+            without a request.
         sources : array-like of shape (n_samples,), default=None
-            Where each row comes from, for a stratifier that takes it (:class:`SourceStrata`); where
-            the source is known at prediction too, its own member counts more.
+            Source of each row, for a stratifier that takes it (:class:`SourceStrata`); if the
+            source is also known at prediction, its own member has more weight.
 
         Returns
         -------
@@ -301,9 +300,9 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
         sources: Any = None,
         fitted_stratifier: Any = None,
     ) -> Doubles | None:
-        """Fit; give the fused out-of-fold outputs, where there are folds.
+        """Fit; give the fused out-of-fold outputs, if there are folds.
 
-        The strata of a stratifier that is fitted already stay as they are.
+        A stratifier that is already fitted is not refitted.
         """
         searches = fitted_stratifier is None and self._searches_sizes()
         parts = self._resolve_parts(X, weighted=sample_weight is not None)
@@ -340,7 +339,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
     def _read_training(
         self, X: Any, y: Any, sample_weight: Any, groups: Any = None, sources: Any = None
     ) -> Training:
-        """Validate what ``fit`` was given; note number and names of the columns."""
+        """Validate the arguments of ``fit``; set number and names of the columns."""
         if is_mixed_frame(X) and self._encoder_for(X) is None:
             validate_data(self, X, y, skip_check_array=True)
             y = column_or_1d(y, warn=True)
@@ -354,7 +353,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
         return Training(X, y, target, weights, given, sources, groups)
 
     def _read_rows(self, X: Any) -> Any:
-        """Validate rows to predict; without an encoder, a frame with categories stays as it is."""
+        """Validate rows to predict; without an encoder, a frame with categories is unchanged."""
         if is_mixed_frame(X) and not hasattr(self, "encoder_"):
             validate_data(self, X, reset=False, skip_check_array=True)
             return X
@@ -373,7 +372,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
         return super()._encoder_for(X)
 
     def _searches_sizes(self) -> bool:
-        """Whether the strata's number or size is to be chosen."""
+        """Whether number or size of the strata are chosen by cross-validation."""
         free = self.stratifier is None and self.stratum_size is None
         return free or "auto" in (self.stratum_size, self.n_strata)
 
@@ -425,7 +424,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
     def _fit_after_fusion(
         self, fused: Doubles | None, strata: StrataFit, members: list[Any], data: Training
     ) -> None:
-        """Learn from fused out-of-fold outputs; report on strata and members, warn of constants."""
+        """Fit corrections to fused out-of-fold outputs; report strata and members; warn."""
         fused = self._fit_correction(fused, strata, data)
         self.source_shrinkage_ = DEFAULT_SHRINKAGE
         if data.sources is not None:
@@ -452,23 +451,23 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
 
     @abstractmethod
     def _target(self) -> Target:
-        """Target strategy of the fitted attributes."""
+        """Target with its fitted attributes."""
 
     @abstractmethod
     def _fit_correction(
         self, fused: Doubles | None, strata: StrataFit, data: Training
     ) -> Doubles | None:
-        """Store the target's facts and a correction of fused outputs; give these corrected."""
+        """Set attributes of the target; fit a correction of fused outputs and apply it."""
 
     def _fit_source_scores(self, fused: Doubles | None, strata: StrataFit, data: Training) -> None:
-        """Learn what is needed where the source is known at prediction."""
+        """Fit what is needed for sources known at prediction."""
 
     def _correct(self, fused: Doubles, outputs: Doubles) -> Doubles:
-        """Correct fused outputs, beside those of the members."""
+        """Correct fused outputs, given those of the members."""
         return fused
 
     def _correct_weights(self, weights: Doubles) -> Doubles:
-        """Correct the members' weights in rows, (n_rows, n_members), in the same way."""
+        """Correct the members' weights, (n_rows, n_members), accordingly."""
         return weights
 
     def _scores(self, X: Any, sources: Any = None) -> Doubles:
@@ -481,7 +480,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
         strata = self._strata_of_sources(sources, len(fused))
         if not target.can_mix(fused, self.response_methods_[: len(self.estimators_)]):
             raise ValueError(
-                "sources were given, but members or fusion give no probabilities. Leave them out, "
+                "sources were given, but members or fusion have no probabilities. Omit sources, "
                 "or use members with predict_proba."
             )
         known = np.flatnonzero(strata >= 0)
@@ -492,22 +491,22 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
     def _mix_own_member(
         self, own: Doubles, fused: Doubles, strata: Indices, target: Target
     ) -> Doubles:
-        """Mix outputs of the own member of rows' strata with the fused ones."""
+        """Mix outputs of the member of each row's own stratum with the fused ones."""
         weights = own_member_weights(self.member_sizes_.astype(float), self.source_shrinkage_)
         return target.mix(target.own_member_output(own, strata), fused, weights[strata])
 
     def _strata_of_sources(self, sources: Any, n_rows: int) -> Indices:
-        """Look up the strata of rows whose sources are given, -1 for those that are not known."""
+        """Look up the strata of the rows' sources, -1 for unknown sources."""
         last = final_step(self.stratifier_)
         if not hasattr(last, "strata_of_sources"):
             raise ValueError(
-                f"sources were given, but {type(last).__name__} does not know them. Leave them "
-                "out, or use SourceStrata."
+                f"sources were given, but {type(last).__name__} does not support them. Omit "
+                "sources, or use SourceStrata."
             )
         return np.asarray(last.strata_of_sources(sources, n_rows))
 
     def _member_outputs(self, X: Any) -> tuple[Any, Doubles, FusionContext]:
-        """Rows as read, outputs (n_members, n_samples, n_outputs), and the fusion's context."""
+        """Give validated rows, outputs (n_members, n_samples, n_outputs), and the context."""
         check_is_fitted(self)
         X = self._read_rows(X)
         members = [*self.estimators_, *self.anchors_]
@@ -520,22 +519,21 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows, as in ``predict``: best those of the training, and many.
+            Rows, as in ``predict``; preferably the training rows.
         y : array-like of shape (n_samples,), default=None
-            Their target, to count errors on them. Without, errors are the out-of-fold ones of the
-            training rows, where the fit has such.
+            Their target, for errors on these rows. By default errors are the out-of-fold errors of
+            the training rows, if available.
         table : dataframe or array-like of shape (n_samples, n_columns), default=None
-            The same rows before they were encoded, with their own units and categories; X if not
-            given.
+            The same rows before encoding, in their original units and categories; by default X.
 
         Returns
         -------
         StrataDescription
-            Names, sizes, errors and differences: a value that prints as a table.
+            Names, sizes, errors and differences; prints as a table.
 
         See Also
         --------
-        describe_strata : The same of any memberships, with names of columns.
+        describe_strata : Description of strata given by any memberships.
         """
         check_is_fitted(self)
         memberships = np.asarray(self.stratifier_.transform(self._read_rows(X)), dtype=float)
@@ -552,7 +550,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
         return described.with_errors(*errors, "given", is_classification=of_classes)
 
     def explain_row(self, x: Any) -> dict[str, Any]:
-        """Give the memberships, member outputs and weights behind the prediction of one row.
+        """Explain the prediction of one row by memberships, member outputs and weights.
 
         Parameters
         ----------
@@ -563,9 +561,9 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
         -------
         dict
             ``prediction``; ``scores`` (one per class, or mean and variance of a numeric target);
-            ``strata`` (memberships of the row); ``members`` (outputs of each member, as many,
-            anchors last); ``weights`` (of each stratum's member and anchor for this row, or None
-            where the fusion has no such weights).
+            ``strata`` (memberships of the row); ``members`` (outputs of each member, anchors
+            last); ``weights`` (weight of each member for this row, or None if the fusion has no
+            such weights).
         """
         kept = object if hasattr(self, "encoder_") else None
         row = x if hasattr(x, "columns") else np.asarray(x, dtype=kept).reshape(1, -1)
@@ -582,28 +580,28 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
         }
 
     def _check_fitted(self) -> None:
-        """Refuse members that do not go together as those of a fit do."""
+        """Reject members that are inconsistent with each other."""
         members, n_columns = [*self.estimators_, *self.anchors_], self._encoded_width()
         expect_fitted(self, FITTED, strata=self.n_strata_, members=len(members), columns=n_columns)
         reports = all(isinstance(each, dict) for each in self.member_report_)
-        expect(reports, "member_report_ holds no reports")
+        expect(reports, "member_report_ is no list of dicts")
         for error in (each for each in self.stratum_errors_ if each is not None):
             finite = isinstance(error, Real) and abs(float(error)) < np.inf
-            expect(finite, "stratum_errors_ holds none")
+            expect(finite, "stratum_errors_ is not finite")
         size = self.stratum_size_
         for share in size if isinstance(size, tuple | list) else [] if size is None else [size]:
             inside = isinstance(share, Real) and 0 < float(share) <= 1
-            expect(inside, "stratum_size_ is no share")
+            expect(inside, "stratum_size_ is not in (0, 1]")
         sized = getattr(self.fusion_, ENTRIES_PER_MEMBER.get(type(self.fusion_), ""), None)
-        expect(sized is None or len(sized) == len(members), "fusion_ is of other members")
+        expect(sized is None or len(sized) == len(members), "fusion_ has another number of members")
         several = len(self.estimators_) % self.n_strata_ == 0
         expect(several and bool(self.estimators_), "estimators_ has not one per stratum")
         strata = final_step(self.stratifier_).memberships_.shape[1]
         expect(strata == self.n_strata_, "stratifier_ has another number of strata")
-        # a constant member has looked at no column
-        looking = [each for each in members if not self._target().is_constant(each)]
-        taken = {each.n_features_in_ for each in [*looking, self.stratifier_]}
-        expect(taken == {n_columns}, "members take another number of columns")
+        # a constant member is fitted without columns
+        varying = [each for each in members if not self._target().is_constant(each)]
+        counts = {each.n_features_in_ for each in [*varying, self.stratifier_]}
+        expect(counts == {n_columns}, "members have another number of columns")
 
 
 @set_module("ensemblage.strata")
@@ -611,25 +609,26 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
 class StrataEnsembleClassifier(
     StrataEnsembleMixin, SourcedClassifierMixin, DocLinkMixin, BaseEstimator
 ):
-    """An ensemble whose members each learn one stratum of the rows.
+    """Ensemble classifier with one member per stratum of similar rows.
 
-    Where data come from several sources, one model fits nobody well. This ensemble finds strata
-    of similar rows, fits a member on each, and fuses the members' outputs.
+    If data come from several sources, one model may fit none of them well. This ensemble finds
+    strata of similar rows, fits a member on each, and fuses the members' outputs. It suits sources
+    that lie apart in the columns; otherwise prefer :class:`~ensemblage.pool.EnsemblageClassifier`.
 
     Parameters
     ----------
     {stratifier}
     estimator : classifier or list of classifiers, default=None
-        The member, or several kinds of member on each stratum; logistic regression on columns
-        standardised within the stratum (:class:`ScaledLogisticRegression`) if not given.
+        The member, or several members to fit on each stratum; by default logistic regression on
+        columns standardised within the stratum (:class:`ScaledLogisticRegression`).
     fusion : {"stacking", "gate", "log_linear", "mean", "vote"} or Fusion, default="gate"
-        How members' outputs become one. ``"gate"`` weighs the members by how close a row is to
+        How to combine members' outputs. ``"gate"`` weights the members by the row's affinity to
         their strata; with an anchor, the gate's output is pooled with the anchor's.
     {final_estimator, membership, anchor, stratum_size, n_strata}
     cv : int, "in-sample", splitter or iterable, default=5
-        Folds from which a learning fusion gets out-of-fold outputs of the members.
-        The strata stay as they are, since they know no labels; only members are fitted again.
-        ``"in-sample"`` uses outputs on the training rows themselves, as the paper does.
+        Folds for the out-of-fold outputs of the members on which the fusion is fitted. The strata
+        do not depend on labels, so only members are refitted. ``"in-sample"`` uses in-sample
+        outputs, as the paper does.
     {encode, max_member_rows, n_jobs, random_state}
 
     Attributes
@@ -638,23 +637,23 @@ class StrataEnsembleClassifier(
         Class labels.
     {stratifier_, estimators_, anchors_, fusion_}
     response_methods_ : list of {"predict_proba", "decision_function", "predict"}
-        The method that gives each member's outputs, anchors last.
+        Method used for each member's outputs, anchors last.
     member_report_ : list of dict
         Per member: ``stratum`` (None for an anchor), ``estimator``, ``n_rows``, ``classes``,
-        ``constant``, ``weight`` (in the fusion, None where that differs by row) and ``score``
-        (out-of-fold accuracy on rows of its stratum, None if not measured).
+        ``constant``, ``weight`` (in the fusion, None if it differs by row) and ``score``
+        (out-of-fold accuracy on rows of its stratum, None if not known).
     {feature_means_, source_shrinkage_, stratum_errors_, out_of_fold_error_, stratum_size_}
     {n_strata_, trials_, n_without_fold_, member_sizes_, constant_strata_}
     {encoder_, n_features_in_, feature_names_in_}
 
     See Also
     --------
-    HISS : The strata of the paper.
+    HISS : The paper's stratifier.
 
     Notes
     -----
-    A linear final estimator on the decision values of linear members is again one linear
-    classifier; members that give probabilities, or a kernel in the final estimator, avoid that.
+    A linear final estimator on the decision values of linear members is again a linear
+    classifier; members with probabilities, or a nonlinear final estimator, avoid that.
 
     References
     ----------
@@ -703,15 +702,15 @@ class StrataEnsembleClassifier(
         for each in [*self.estimators_, *self.anchors_]:
             known = each.classes_.tolist()
             inside = each.classes_.dtype.kind in "iu" and 0 <= min(known) <= max(known) < n_classes
-            expect(inside, "a member knows other classes")
+            expect(inside, "a member has other classes")
 
 
 def paper_ensemble(*, n_jobs: int | None = None, random_state: Any = None) -> Pipeline:
-    """Make the ensemble of the paper's experiments.
+    """Ensemble of the paper's experiments.
 
-    Columns scaled to [0, 1], 20 strata of 40 % of the rows with one variance each, a linear support
-    vector machine on each, and another, with an RBF kernel, on their decision values for the
-    training rows.
+    Columns scaled to [0, 1], 20 strata of 40 % of the rows with spherical covariances, a linear
+    support vector machine on each, and an RBF support vector machine on their in-sample decision
+    values.
     """
     ensemble = StrataEnsembleClassifier(
         HISS(20, 0.4, covariance_type="spherical", polish=False),
@@ -728,26 +727,26 @@ def paper_ensemble(*, n_jobs: int | None = None, random_state: Any = None) -> Pi
 @set_module("ensemblage.strata")
 @with_shared(STRATA_DOCS + ENCODE_DOCS)
 class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin, BaseEstimator):
-    r"""An ensemble of regressors whose members each learn one stratum of the rows.
+    r"""Ensemble regressor with one member per stratum of similar rows.
 
     It finds strata of similar rows, fits a member on each, and fuses the members' normal densities,
-    so that a prediction has a standard deviation.
+    so that each prediction has a standard deviation.
 
     Parameters
     ----------
     {stratifier}
     estimator : regressor or list of regressors, default=None
-        The member, or several kinds of member on each stratum; ridge regression on columns
-        standardised within the stratum (:class:`ScaledRidge`) if not given.
+        The member, or several members to fit on each stratum; by default ridge regression on
+        columns standardised within the stratum (:class:`ScaledRidge`).
     fusion : {"gate", "log_linear", "stacking", "mean"} or Fusion, default="gate"
-        How members' densities become one. ``"gate"`` mixes those of the members whose strata a row
-        is close to; with an anchor, the gate's density is pooled with the anchor's.
-        ``"log_linear"`` is a product with learned importances.
+        How to combine members' densities. ``"gate"`` is a mixture weighted by the row's affinity
+        to the strata; with an anchor, the gate's density is pooled with the anchor's.
+        ``"log_linear"`` is a product with learned weights.
     {final_estimator, membership, anchor, stratum_size, n_strata}
     cv : int, "in-sample", splitter or iterable, default=5
-        Folds from which variances and fusion get out-of-fold outputs of the members.
-        The strata stay as they are. ``"in-sample"`` uses outputs on the training rows themselves:
-        variances are then too small, and there are no intervals.
+        Folds for the out-of-fold outputs of the members on which variances and fusion are fitted.
+        The strata are not refitted. ``"in-sample"`` uses in-sample outputs: variances are then too
+        small, and prediction intervals are not available.
     {encode, max_member_rows, n_jobs, random_state}
 
     Attributes
@@ -756,40 +755,41 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         Standard deviation of the target in training.
     {stratifier_, estimators_, anchors_, fusion_}
     response_methods_ : list of {"predict", "predict_std"}
-        What gives each member's outputs, anchors last; the second includes a standard deviation.
+        Method used for each member's outputs, anchors last; ``"predict_std"`` is ``predict`` with
+        ``return_std=True``.
     member_report_ : list of dict
         Per member: ``stratum`` (None for an anchor), ``estimator``, ``n_rows``, ``constant``,
-        ``rmse`` and ``score`` (R²), both out of fold on rows of its stratum, and ``weight`` (in the
-        fusion, None where that differs by row).
+        ``rmse`` and ``score`` (R²), both out-of-fold on rows of its stratum, and ``weight`` (in
+        the fusion, None if it differs by row).
     {feature_means_, source_shrinkage_, stratum_errors_, out_of_fold_error_}
     anchor_index_, anchor_weight_ : int, float
-        The anchor with the least error, and its weight beside the fused mean: that with the least
-        out-of-fold squared error.
+        Index of the best anchor, and its weight beside the fused mean, both by out-of-fold squared
+        error.
     variance_factor_, variance_offset_ : float
-        The fused variance is multiplied by the first and the second is added: as makes out-of-fold
-        residuals most likely, so that variances that carry no information become one for all rows.
+        Linear correction of the fused variance, by the likelihood of out-of-fold residuals; factor
+        0 gives one variance for all rows.
     stratum_variances_ : ndarray of shape (n_strata,) or None
         Mean squared out-of-fold residual of each stratum's member on the rows closest to it; None
         without folds.
     conformity_scores_ : dict of ndarray or None
-        ``scores`` (absolute out-of-fold residuals in standard deviations), ``strata`` (the stratum
-        that each row is closest to) and ``weights``, each of shape (n_rows,), for intervals.
+        ``scores`` (absolute out-of-fold residuals in predicted standard deviations), ``strata``
+        (the stratum that each row is closest to) and ``weights``, each of shape (n_rows,).
     source_conformity_scores_ : dict of ndarray or None
-        The same where the source is known; None without sources.
+        Conformity scores for known sources; None without sources.
     {stratum_size_, n_strata_, trials_, n_without_fold_, member_sizes_, constant_strata_}
     {encoder_, n_features_in_, feature_names_in_}
 
     See Also
     --------
-    StrataEnsembleClassifier : The same for classes.
-    PartialPoolingRegressor : Where the source is known at prediction.
+    StrataEnsembleClassifier : Classification.
+    PartialPoolingRegressor : For sources known at prediction.
 
     Notes
     -----
-    A member's output is a normal density: its prediction, and a variance learned from its
+    A member's output is a normal density: its prediction, and a variance estimated from its
     out-of-fold residuals (see :class:`~ensemblage.fusion.AffinityGate` and
-    :class:`~ensemblage.fusion.LogLinearPool`); a member whose ``predict`` takes ``return_std`` has
-    its own, times a factor learned in the same way.
+    :class:`~ensemblage.fusion.LogLinearPool`); for a member whose ``predict`` takes ``return_std``,
+    its own variance times a factor estimated in the same way.
 
     Examples
     --------
@@ -815,17 +815,17 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
     }
 
     def predict(self, X: Any, *, return_std: bool = False, sources: Any = None) -> Any:
-        """Predict means, and their standard deviations.
+        """Predict the mean, and optionally the standard deviation.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
         return_std : bool, default=False
-            Also give the standard deviation of what is predicted.
+            Also return the predictive standard deviation.
         sources : array-like of shape (n_samples,), default=None
-            Where each row comes from, for :class:`SourceStrata`. A row whose source is missing or
-            new is predicted as if none had been given.
+            Source of each row, for :class:`SourceStrata`. Rows with a missing or new source are
+            predicted as without ``sources``.
 
         Returns
         -------
@@ -838,16 +838,16 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         return (mean, np.sqrt(variance)) if return_std else mean
 
     def predict_interval(self, X: Any, coverage: float = 0.9, *, sources: Any = None) -> Doubles:
-        r"""Predict intervals that hold the true value for a share of the rows.
+        r"""Conformal prediction intervals.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
         coverage : float, default=0.9
-            The share of rows whose true value is to be inside, between 0 and 1.
+            Share of rows whose true value is inside the interval, between 0 and 1.
         sources : array-like of shape (n_samples,), default=None
-            As in ``predict``; the interval is then the source's own.
+            As in ``predict``; quantiles are then those of the source.
 
         Returns
         -------
@@ -856,10 +856,10 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
 
         Notes
         -----
-        Conformal: the interval is :math:`\mu(x) \pm q\, s(x)`, with q such that a share of the
-        out-of-fold residuals, each in units of its :math:`s(x)`, is at most q. It is of the
-        stratum that the row is closest to; all other rows count as much as twenty of its own.
-        Where rows are too few for a coverage, q is the largest residual seen.
+        The interval is :math:`\mu(x) \pm q\, s(x)`, with q the quantile at ``coverage`` of the
+        absolute out-of-fold residuals in units of :math:`s(x)`, in the stratum that the row is
+        closest to; all other rows count as much as twenty rows of the stratum. With too few rows
+        for the coverage, q is the largest residual.
         """
         if not isinstance(coverage, Real) or isinstance(coverage, Integral | bool):
             raise TypeError(f"coverage={coverage!r} must be a number between 0 and 1, such as 0.9.")
@@ -868,8 +868,8 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         mean, variance = self._scores(X, sources).T
         if self.conformity_scores_ is None:
             raise ValueError(
-                f"Intervals need out-of-fold residuals, and there are none with cv={self.cv!r}. "
-                "Fit with folds, such as cv=5."
+                f"Prediction intervals need out-of-fold residuals, which cv={self.cv!r} does not "
+                "give. Fit with folds, such as cv=5."
             )
         closest = log_affinity(self.stratifier_, self._read_rows(X)).argmax(axis=1)
         factors = conformal_factors(self.conformity_scores_, self.n_strata_, coverage)[closest]
@@ -881,7 +881,7 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         return np.column_stack([mean - half, mean + half])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, sources: Any = None) -> float:
-        """Share of the target's variance that is explained (R²).
+        """Coefficient of determination (R²).
 
         Parameters
         ----------
@@ -897,7 +897,7 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         Returns
         -------
         float
-            1 at best; 0 is the constant mean.
+            R²: 1 at best, 0 for the constant mean.
         """
         return float(r2_score(y, self.predict(X, sources=sources), sample_weight=sample_weight))
 
@@ -964,11 +964,11 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         super()._check_fitted()
         expect(bool(0 < self.target_scale_ < np.inf), "target_scale_ is not above zero")
         n_anchors = max(len(self.anchors_), 1)
-        expect(0 <= self.anchor_index_ < n_anchors, "anchor_index_ is none of the anchors")
-        expect(0 <= self.anchor_weight_ <= 1, "anchor_weight_ is no weight")
+        expect(0 <= self.anchor_index_ < n_anchors, "anchor_index_ is out of range")
+        expect(0 <= self.anchor_weight_ <= 1, "anchor_weight_ is not in [0, 1]")
         variance = (self.variance_factor_, self.variance_offset_)
-        sound = all(0 <= each < np.inf for each in variance) and max(variance) > 0
-        expect(sound, "the variance is not above zero")
+        positive = all(0 <= each < np.inf for each in variance) and max(variance) > 0
+        expect(positive, "the variance is not above zero")
         if self.stratum_variances_ is not None:
             expect_array(self, "stratum_variances_", (self.n_strata_,), low=0)
         for scores in (self.conformity_scores_, self.source_conformity_scores_):

@@ -1,4 +1,4 @@
-"""What HISS and the Gaussian mixture share: initialisation, EM, log densities."""
+"""Base class of HISS and the Gaussian mixture: initialisation, EM, log densities."""
 
 from __future__ import annotations
 
@@ -67,30 +67,30 @@ Floats = NDArray[np.floating[Any]]
 T = TypeVar("T")
 
 MAX_INIT_ROWS = 10_000
-"""The first centres are sought among at most so many rows."""
+"""Number of rows among which the initial means are chosen."""
 MAX_PERMUTED_ROWS = 1_000_000
-"""Of more rows these are drawn without a permutation of all."""
+"""Number of rows above which sampling avoids a permutation of all rows."""
 
 GAUSSIAN_DOCS = r"""
 covariance_type : {"spherical", "diag", "tied", "full"}, default="diag"
-    Form of the strata's covariances.
+    Covariance parameters, as in :class:`sklearn.mixture.GaussianMixture`.
 init : {"k-means++", "random"} or array-like of shape (n_strata, n_features), \
         default="k-means++"
-    First centres: drawn far apart, drawn at random, or given.
+    Initial means: by k-means++, random rows, or given.
 max_iter : int, default=200
-    At most so many iterations.
+    Maximum number of iterations.
 tol : float, default=1e-4
-    Stop when an iteration raises the mean log likelihood by no more than this.
+    Convergence threshold: smallest gain of the mean log likelihood per iteration.
 variance_floor : float, default=1e-2
     Lower bound on variances, as a share of the columns' mean variance.
 random_state : int, RandomState instance or None, default=None
-    For the first centres.
+    For the initial means.
 means_ : ndarray of shape (n_strata, n_features)
-    Centres.
+    Means of the Gaussians.
 covariances_ : ndarray
     Shaped as in :class:`sklearn.mixture.GaussianMixture`.
 objective_path_ : ndarray of shape (n_iter_ + 1,)
-    Mean log likelihood at the start and after each iteration; it never falls.
+    Mean log likelihood at the start and after each iteration; it never decreases.
 n_iter_ : int
     Number of iterations.
 converged_ : bool
@@ -102,8 +102,8 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 """
 
 
-def memory_at_hand() -> float:
-    """Bytes of the machine's memory, or of this process's limit if that is less."""
+def available_memory() -> float:
+    """Bytes of the machine's memory, or the limit of this process if that is less."""
     machine = process = float("inf")
     with suppress(AttributeError, ValueError, OSError):  # not on Windows
         machine = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -116,7 +116,7 @@ def memory_at_hand() -> float:
 def column_moments(source: BlockSource) -> tuple[Floats, Floats]:
     """Mean and variance of each column; variances are not finite where squares overflow.
 
-    The mean is one that the rows' dtype can hold: equal rows then lie on it.
+    The mean is rounded to the rows' dtype, so that equal rows have variance zero.
     """
     weight, sums = source.reduce(_column_sums)
     mean = (sums / weight).astype(source.dtype).astype(np.float64)
@@ -136,13 +136,13 @@ def _column_squares(block: Block, mean: Floats) -> tuple[Floats]:
 
 
 def initial_means(source: BlockSource, init: Any, n_strata: int, random_state: Any) -> Doubles:
-    """Choose the first centres, rows with some weight; an array is taken as it is."""
+    """Choose initial means among rows with positive weight, or return the given array."""
     if not isinstance(init, str):
         means: Doubles = check_array(init, dtype=np.float64, input_name="init")
         if means.shape != (n_strata, source.shape[1]):
             raise ValueError(
-                f"init has shape {means.shape}; expected one row per stratum and one column per "
-                f"feature, {(n_strata, source.shape[1])}."
+                f"init has shape {means.shape}; expected (n_strata, n_features) = "
+                f"{(n_strata, source.shape[1])}."
             )
         return means
     rng = check_random_state(random_state)
@@ -159,7 +159,7 @@ def initial_means(source: BlockSource, init: Any, n_strata: int, random_state: A
 
 
 def _draw_eligible(weights: Doubles, rng: np.random.RandomState) -> NDArray[np.intp]:
-    """Draw indices of at most MAX_INIT_ROWS rows with some weight, rising."""
+    """Draw indices of at most MAX_INIT_ROWS rows with positive weight, in ascending order."""
     n_eligible = np.count_nonzero(weights)
     if n_eligible <= MAX_INIT_ROWS:
         return np.flatnonzero(weights)
@@ -174,7 +174,7 @@ def _draw_eligible(weights: Doubles, rng: np.random.RandomState) -> NDArray[np.i
 def initial_gaussians(
     centre: Floats, means: Doubles, variance: Floats, covariance_type: CovarianceType
 ) -> StrataModel:
-    """Give each stratum its first mean and the variances of all rows."""
+    """Make initial Gaussians from the given means and the variances of all rows."""
     n_strata = len(means)
     if covariance_type == "spherical":
         covariances = np.full(n_strata, variance.mean())
@@ -195,9 +195,9 @@ class GaussianStrata(
     BaseEstimator,
     metaclass=ABCMeta,
 ):
-    """Template of a stratifier with one Gaussian per stratum.
+    """Base class of stratifiers with one Gaussian per stratum.
 
-    A subclass gives the memberships' prior from one pass to the next, and what they are in the end.
+    A subclass defines the prior of the memberships in each pass, and the final memberships.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -232,13 +232,13 @@ class GaussianStrata(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), path, Dask collection or BlockSource
-            Rows to stratify; columns on comparable scales. A ``.npy`` or Parquet file, or rows on
-            a cluster, are read where they are; ``memberships_`` is then not set
-            (:func:`ensemblage.blocks.open_blocks` says where to write it).
+            Rows, with columns on comparable scales. A ``.npy`` or Parquet file, or rows on a
+            cluster, are not loaded into memory; ``memberships_`` is then not set
+            (:func:`ensemblage.blocks.open_blocks` takes a file to write it to).
         y : array-like of shape (n_samples,), default=None
-            Ignored, unless strata are to be balanced by class.
+            Ignored, unless strata are balanced by class.
         sample_weight : array-like of shape (n_samples,), default=None
-            Row weights; strata have their sizes in weight.
+            Row weights; sizes of strata are sums of weights.
 
         Returns
         -------
@@ -252,7 +252,7 @@ class GaussianStrata(
             model, floor = self._initialise(source)
             weight = source.weights.sum()
             with fit_progress(self, "iteration", self.max_iter) as step:
-                # the log responsibilities stay with the source, as its carry
+                # the source keeps the log responsibilities as its state
                 moments = source.reduce_with_state(e_step, model, prior)
                 path = [moments.log_likelihood / weight]
                 for _ in range(self.max_iter):
@@ -271,9 +271,9 @@ class GaussianStrata(
             self._finish(source, moments, prior, classes)
         if not self.converged_:
             warn_user(
-                f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations; the "
-                f"last gained {gain:.3g}, more than tol={self.tol}. "
-                "Raise max_iter or tol, or scale the columns.",
+                f"{type(self).__name__} did not converge after max_iter={self.max_iter} "
+                f"iterations; the last gain was {gain:.3g}, more than tol={self.tol}. "
+                "Increase max_iter or tol, or scale the columns.",
                 ConvergenceWarning,
             )
         return self
@@ -292,16 +292,17 @@ class GaussianStrata(
         if self.n_strata > n_samples:
             raise ValueError(
                 f"n_strata={self.n_strata} is larger than n_samples={n_samples}. "
-                "Ask for fewer strata, or bring more rows."
+                "Use fewer strata or more rows."
             )
         if isinstance(source, MemoryBlocks):
-            # responsibilities and memberships; refused before any work
-            need, limit = 2.0 * n_samples * self.n_strata * source.dtype.itemsize, memory_at_hand()
+            # for responsibilities and memberships; checked before the fit
+            need = 2.0 * n_samples * self.n_strata * source.dtype.itemsize
+            limit = available_memory()
             if need > limit:
                 raise MemoryError(
-                    f"n_strata={self.n_strata} strata of n_samples={n_samples} rows take at least "
-                    f"{need / 1e9:.3g} GB, more than the {limit / 1e9:.3g} GB at hand. Ask for "
-                    "fewer strata, or give the rows as a file: ensemblage.blocks.open_blocks."
+                    f"n_strata={self.n_strata} strata of n_samples={n_samples} rows need at least "
+                    f"{need / 1e9:.3g} GB, more than the {limit / 1e9:.3g} GB available. Use fewer "
+                    "strata, or pass the rows as a file: ensemblage.blocks.open_blocks."
                 )
         classes = self._class_codes(y, like) if self.class_balance else None
         return source.begin(weights), classes
@@ -310,7 +311,7 @@ class GaussianStrata(
         if y is None:
             raise ValueError(
                 "HISS with class_balance=True requires y to be passed, but the target y is None. "
-                "Call fit(X, y), or leave class_balance out."
+                "Call fit(X, y), or set class_balance=False."
             )
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
@@ -318,7 +319,7 @@ class GaussianStrata(
         return np.unique(labels, return_inverse=True)[1]
 
     def _initialise(self, source: BlockSource) -> tuple[StrataModel, float]:
-        """First Gaussians, and the lower bound on variances."""
+        """Give initial Gaussians and the lower bound of variances."""
         centre, variance = column_moments(source)
         if not np.isfinite(variance).all() or variance.min() < np.finfo(source.dtype).tiny:
             self._check_columns(source, variance)
@@ -328,7 +329,7 @@ class GaussianStrata(
         return initial_gaussians(centre, means, variance, self.covariance_type), floor
 
     def _check_columns(self, source: BlockSource, variance: Floats) -> None:
-        """Refuse values that are missing or whose squares overflow; warn of constant columns."""
+        """Reject missing values and values whose squares overflow; warn of constant columns."""
         extent = column_range(source)
         if not np.isfinite(variance).all():
             raise ValueError(
@@ -340,27 +341,27 @@ class GaussianStrata(
         faint = (width > 0) & (variance < np.finfo(source.dtype).tiny)
         if faint.any():
             raise ValueError(
-                f"Columns of X vary by as little as {width[faint].min():.3g}, whose square is no "
-                f"number of {source.dtype}. Scale the columns first, for instance with "
+                f"Columns of X have a range as small as {width[faint].min():.3g}, whose square "
+                f"underflows {source.dtype}. Scale the columns first, for instance with "
                 "StandardScaler."
             )
         constant = np.flatnonzero(variance == 0)
         if len(constant) == len(variance):
-            message = "All rows of X are equal, so all strata are the same."
+            message = "All rows of X are equal, so all strata are equal."
         else:
             names = getattr(self, "feature_names_in_", np.arange(len(variance)))[constant]
-            message = f"Columns {names.tolist()} of X are constant and separate no strata."
+            message = f"Columns {names.tolist()} of X are constant and have no effect on strata."
         warn_user(message, ConvergenceWarning)
 
     @abstractmethod
     def _initial_prior(self, n_samples: int) -> MembershipPrior:
-        """Prior of the first pass; refuse parameters that so many rows cannot meet."""
+        """Prior of the first pass; reject parameters that are infeasible for the rows."""
 
     @abstractmethod
     def _update_prior(
         self, source: BlockSource, moments: Moments, prior: MembershipPrior
     ) -> MembershipPrior:
-        """Prior that follows from a pass under another."""
+        """Prior of the next pass."""
 
     @abstractmethod
     def _finish(
@@ -370,7 +371,7 @@ class GaussianStrata(
         prior: MembershipPrior,
         classes: NDArray[np.intp] | None,
     ) -> None:
-        """Set ``memberships_`` from the last responsibilities, if the source gives them back."""
+        """Set ``memberships_`` from the last responsibilities, if the source returns them."""
 
     @lazy_on_dask
     def log_affinity(self, X: ArrayLike) -> Floats:
@@ -396,19 +397,19 @@ class GaussianStrata(
         return MemoryBlocks(rows).map(kernel, *state)
 
     def _model(self) -> StrataModel:
-        """Densities of the fitted strata, around the mean of their centres."""
+        """Gaussians of the fitted strata, centred at the mean of their means."""
         centre, form = self.means_.mean(axis=0), self.covariance_type
         return StrataModel(
             centre, make_gaussians(self.means_ - centre, self.covariances_, form), form
         )
 
     def _check_fitted(self) -> None:
-        """Refuse Gaussians that no fit makes, before compiled code reads them."""
+        """Reject Gaussians that are not the result of a fit, before compiled code reads them."""
         k, d = self.n_strata, self.n_features_in_
         shapes = {"spherical": (k,), "diag": (k, d), "tied": (d, d), "full": (k, d, d)}
         expect_array(self, "means_", (k, d))
         expect_array(self, "covariances_", shapes[self.covariance_type])
-        if hasattr(self, "memberships_"):  # rows on disk or on a cluster have theirs elsewhere
+        if hasattr(self, "memberships_"):  # not set for rows on disk or on a cluster
             expect_array(self, "memberships_", (None, k), low=0, high=1)
         expect_fitted(
             self, {"objective_path_": "float (*)", "n_iter_": "count", "converged_": "flag"}

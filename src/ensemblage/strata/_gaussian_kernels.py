@@ -1,4 +1,4 @@
-"""Gaussian strata in arrays: log densities, responsibilities, moments, the M step."""
+"""Array kernels of Gaussian strata: log densities, responsibilities, moments, M step."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ LINEAR = ("spherical", "diag")
 """Covariance types whose log densities are linear in the columns and their squares."""
 LOG_2PI = float(np.log(2 * np.pi))
 MIN_COMPILED_VALUES = 2**13
-"""From so many values on a compiled loop pays where Numba is imported already,"""
+"""Number of values from which a compiled loop is faster if Numba is imported."""
 MIN_IMPORT_VALUES = 2**20
-"""and from so many where it is not."""
+"""Number of values from which it is faster including the import of Numba."""
 MAX_SEPARATE_COLUMNS = 24
-"""So many columns are quick to lay out one by one."""
+"""Largest number of columns for a column-major layout."""
 DESIGN_CHUNK = 64
-"""Rows at a time whose columns stay in a first-level cache."""
+"""Rows per chunk; a chunk fits in the first-level cache."""
 SHARING_CHUNK = 512
-"""Rows at a time: with 20 strata, what one chunk needs stays in the second-level cache."""
+"""Rows per chunk; with 20 strata a chunk fits in the second-level cache."""
 MIN_EFFECTIVE_COUNT = 1e-30
-"""A stratum whose responsibilities add up to less keeps the Gaussian it has."""
+"""Sum of responsibilities below which a stratum keeps its previous Gaussian."""
 LOG_ZERO = -1e30
-"""Stands for the log of zero, so that differences of log responsibilities stay finite."""
+"""Log of zero as a finite value, so that differences of log responsibilities are finite."""
 
 
 class Gaussians(NamedTuple):
-    """One Gaussian per stratum; factors make precisions quick to apply."""
+    """One Gaussian per stratum, with factors of the precisions."""
 
     means: Floats  # (n_strata, n_features)
     # (n_strata,) if spherical, (n_strata, n_features) if diag, (n_features, n_features) if tied,
@@ -58,7 +58,7 @@ class Gaussians(NamedTuple):
 
 
 class StrataModel(NamedTuple):
-    """One Gaussian per stratum, around a centre that keeps squares from cancelling."""
+    """One Gaussian per stratum, relative to a centre that avoids cancellation in squares."""
 
     centre: Floats
     gaussians: Gaussians
@@ -92,16 +92,16 @@ class StrataModel(NamedTuple):
 
 
 class MembershipPrior(NamedTuple):
-    """What makes memberships of the log responsibilities of the pass before."""
+    """Prior memberships, from the log responsibilities of the previous pass."""
 
     log_memberships: SplitScales | Floats
     """Scales, or the same log membership for all rows, of shape (n_strata, 1)."""
     windows: ScaleWindows | None = None
-    """Where to look for the next scales."""
+    """Windows in which the next scales are expected."""
 
 
 class Moments(NamedTuple):
-    """Sufficient statistics of one block under given responsibilities; they add up."""
+    """Sufficient statistics of one block under given responsibilities; additive over blocks."""
 
     mass: Floats  # (n_strata,), responsibility
     first: Floats  # (n_strata, n_features), responsibility times row
@@ -109,7 +109,7 @@ class Moments(NamedTuple):
     # (n_features, n_features) if tied, (n_strata, n_features, n_features) if full
     second: Floats
     log_likelihood: float  # weighted sum over the rows
-    window_sums: WindowSums  # what the next scales follow from
+    window_sums: WindowSums  # for the next scales
 
 
 def make_gaussians(
@@ -123,7 +123,7 @@ def make_gaussians(
 
 
 def clip_far_rows(rows: Floats, model: StrataModel) -> Floats:
-    """Move rows so far away that their log densities would overflow to where these just do not."""
+    """Clip rows so far from the centre that their log densities would overflow."""
     centre, factors = model.centre, model.gaussians.factors
     steepest = float(np.abs(factors).max())
     steepest = steepest if model.covariance_type in LINEAR else steepest**2
@@ -138,8 +138,8 @@ def design_columns(rows: Floats, centre: Floats, covariance_type: CovarianceType
     """Columns of the rows, less their centre, of shape (n_columns, n_rows).
 
     Where densities are linear in the columns and their squares, a column of ones comes first and
-    the squares last. Few columns are laid out one by one; of many, the rows stay together.
-    In the dtype of ``rows``; where that has no such centre, rows are moved in double precision.
+    the squares last. The layout is column-major for few columns, row-major for many. The dtype is
+    that of ``rows``; if it cannot represent the centre, rows are centred in double precision.
     """
     near = centre.astype(rows.dtype, copy=False)
     exact = np.array_equal(near, centre)
@@ -169,7 +169,7 @@ def _columns_apart(rows: Floats, centre: Floats) -> Floats:
         columns[0, i] = 1.0
     for start in range(0, n_rows, DESIGN_CHUNK):
         stop = min(start + DESIGN_CHUNK, n_rows)
-        # row by row: to collect a column from many rows takes twice as long
+        # row by row: reading a column of many rows takes twice as long
         for i in range(start, stop):
             for j in range(n_features):
                 columns[1 + j, i] = rows[i, j]
@@ -204,8 +204,8 @@ def log_density_block(block: Block, model: StrataModel) -> Floats:
 def e_step(block: Block, model: StrataModel, prior: MembershipPrior) -> tuple[Floats, Moments]:
     r"""Responsibilities of one block (HISS, eq. 7) and the statistics that follow from them.
 
-    The prior gives memberships :math:`\tau_{ij}`; scales make them of the block's carry, the log
-    responsibilities of the pass before. The new ones are compared with the prior's windows.
+    The prior gives memberships :math:`\tau_{ij}`; scales apply to the block's state, the log
+    responsibilities of the previous pass. The new ones are compared with the prior's windows.
 
     Gives :math:`\log \upsilon_{ij} = \ell_{ij} - \log\sum_k e^{\ell_{ik}}` with
     :math:`\ell_{ij} = \log\tau_{ij} + \log p_j(x_i)`, strata first, and the statistics with
@@ -233,7 +233,7 @@ def weighted_moments(
 
     Responsibilities, of shape (n_strata, n_rows), have the rows' weights in them.
     """
-    # in their own dtype, but parts and blocks are added in float64
+    # products in the given dtype; parts and blocks are summed in float64
     if covariance_type in LINEAR:
         sums = np.zeros((len(shares), len(columns)))
         for part in small_parts(columns.shape[1], sums.size):
@@ -250,13 +250,13 @@ def weighted_moments(
 
 
 def m_step(total: Moments, model: StrataModel, floor: float) -> StrataModel:
-    r"""Find the most likely Gaussians whose variance is nowhere below ``floor``.
+    r"""Maximum likelihood Gaussians with variances of at least ``floor``.
 
     :math:`\mu_j = \sum_i \upsilon_{ij} x_i / \sum_i \upsilon_{ij}` and
     :math:`\sigma_j^2 = \max(\sum_i \upsilon_{ij} x_i^2 / \sum_i \upsilon_{ij} - \mu_j^2, f)`, with
-    eigenvalues in the place of variances where covariances are tied or full. The maximum is the
-    constrained optimum, so the objective cannot fall; adding the floor to the variance instead
-    could let it fall. A stratum without mass keeps its previous Gaussian.
+    eigenvalues instead of variances where covariances are tied or full. This is the constrained
+    optimum, so the objective cannot decrease; adding the floor to the variance instead could
+    decrease it. A stratum without mass keeps its previous Gaussian.
     """
     previous, covariance_type = model.gaussians, model.covariance_type
     alive = total.mass > MIN_EFFECTIVE_COUNT
@@ -294,13 +294,13 @@ def responsibilities(
     r"""Responsibilities of one block under capped memberships.
 
     Memberships are :math:`\log\tau_{ij} = \min(0, g_j + (v_{ij} - p_j))`, of log responsibilities
-    :math:`v_{ij}` of the pass before, pivots :math:`p_j` and offsets :math:`g_j`; or they are in
-    ``log_density`` already, and ``log_resp`` has no rows.
+    :math:`v_{ij}` of the previous pass, pivots :math:`p_j` and offsets :math:`g_j`; or they are
+    already included in ``log_density``, and ``log_resp`` has no rows.
 
-    Gives :math:`\log\upsilon_{ij}` (eq. 7), never below ``LOG_ZERO`` and in the place of
+    Gives :math:`\log\upsilon_{ij}` (eq. 7), at least ``LOG_ZERO`` and overwriting
     ``log_density``; :math:`w_i \upsilon_{ij}`; and :math:`\sum_i w_i \log\sum_k e^{\ell_{ik}}`.
     Arithmetic is in the dtype of ``log_density``; pivots are split in two, so that differences to
-    them keep their digits.
+    them keep their precision.
     """
     n_rows, real = log_density.shape[1], log_density.dtype
     near, rest = np.empty(pivots.size, dtype=real), np.empty(pivots.size, dtype=real)
@@ -331,7 +331,7 @@ def responsibilities(
 def _largest_of(
     log_density: Floats, log_resp: Floats, near: Floats, rest: Floats, start: int, top: Floats
 ) -> None:
-    """Add the log memberships, if they are not in yet, and find each row's largest sum."""
+    """Add the log memberships, unless already included, and find each row's maximum."""
     zero, stop = log_density.dtype.type(0.0), start + top.size
     for i in range(top.size):
         top[i] = -np.inf

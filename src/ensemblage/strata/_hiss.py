@@ -1,4 +1,4 @@
-"""HISS: strata of bounded size, from soft memberships to exact ones."""
+"""HISS: strata of constrained size by EM, with exact memberships from the dual problem."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ Doubles = NDArray[np.float64]
 Floats = NDArray[np.floating[Any]]
 
 STEP_EXPONENT = 0.7
-"""A step is the batch's share of all weight so far to this power, which is in (0.5, 1]."""
+"""Exponent of the step size, in (0.5, 1]: the batch's share of all weight so far to this power."""
 N_INNER_STEPS = 5
-"""So often memberships of a batch's rows follow from responsibilities, Gaussians fixed."""
+"""Updates of a batch's memberships with the Gaussians fixed."""
 
 
 def implied_moments(
     gaussians: Gaussians, shares: Floats, covariance_type: CovarianceType
 ) -> tuple[Floats, Floats, Floats]:
-    r"""Mass, first and second moments that Gaussians stand for, per unit of weight.
+    r"""Mass, first and second moments implied by Gaussians, per unit of weight.
 
     Where stratum j has the share :math:`s_j` of all responsibility these are :math:`s_j`,
     :math:`s_j \mu_j` and :math:`s_j (\Sigma_j + \mu_j \mu_j')`.
@@ -75,7 +75,7 @@ def implied_moments(
 
 def mean_variance(first: Floats, second: Floats, covariance_type: CovarianceType) -> float:
     """Mean over the columns of their variance in all rows, from moments per unit of weight."""
-    # responsibilities of a row add up to one, so those of all strata count it once
+    # responsibilities of a row sum to one, so the sum over strata counts it once
     second = second if covariance_type == "tied" else second.sum(axis=0)
     squares = second if second.ndim == 1 else np.diagonal(second)
     return max(float((squares - first.sum(axis=0) ** 2).mean()), 0.0)
@@ -89,49 +89,49 @@ def _new_memberships(block: Block, densities: MergedDensities, log_scales: Doubl
 @set_module("ensemblage.strata")
 @with_shared(GAUSSIAN_DOCS)
 class HISS(GaussianStrata):
-    r"""Strata of similar rows, each of the size you ask for, free to overlap.
+    r"""Strata of similar rows, of a given size, which may overlap.
 
-    A mixture of Gaussians gives each row to one cluster, and clusters come out small or large as
-    the data have it. HISS lets a row belong to several strata, or to none, and holds each
-    stratum at the same size, so that a model can be trained on each.
+    A Gaussian mixture assigns each row to one cluster, and cluster sizes depend on the data. In
+    HISS a row may belong to several strata or to none, and each stratum has the same size, so that
+    a model can be fitted on each.
 
     Parameters
     ----------
     n_strata : int, default=20
         Number of strata.
     stratum_size : float or (float, float), default=0.4
-        Size of each stratum as a share of all rows, in (0, 1]. A pair bounds the sizes from below
-        and above, and ``total_size`` says what they add up to.
+        Size of each stratum as a share of all rows, in (0, 1]. A pair gives a lower and an upper
+        bound, and ``total_size`` the sum of the sizes.
     total_size : float, default=None
         Only with a pair: sum of all strata's sizes, in multiples of the number of rows.
     {covariance_type, init, max_iter, tol, variance_floor}
     polish : bool, default=True
-        After the last iteration, solve the dual problem and give each row the memberships that are
-        best for it, so that ``transform`` of the training rows is ``memberships_``. False leaves
-        the memberships of the last iteration, as the paper does.
+        After the last iteration, solve the dual problem and give each row its optimal memberships,
+        so that ``transform`` of the training rows is ``memberships_``. False keeps the memberships
+        of the last iteration, as the paper does.
     class_balance : bool, default=False
-        Give each stratum the same share of every class, that is, of the class's rows; ``fit``
-        then needs ``y``, and ``memberships_`` depends on it. The strata themselves, and with them
-        ``transform``, are found without labels.
+        Give each stratum the same share of the rows of every class; ``fit`` then requires ``y``,
+        and ``memberships_`` depends on it. The Gaussians, and so ``transform``, do not.
     {random_state}
 
     Attributes
     ----------
     memberships_ : ndarray of shape (n_samples, n_strata)
-        Memberships of the training rows; each column adds up to the stratum's size.
+        Memberships of the training rows; each column sums to the stratum's size.
     log_scales_ : ndarray of shape (n_strata,)
-        :math:`\log c_j`, minus the logs of the dual variables :math:`\lambda_j` of the sizes.
+        :math:`\log c_j = -\log \lambda_j`, with the dual variables (Lagrange multipliers)
+        :math:`\lambda_j` of the size constraints.
     {means_, covariances_, objective_path_}
     objective_ : float
-        Mean log likelihood of ``memberships_``; never below that of the last iteration, except
-        for what strata that coincide lose by sharing (see the notes).
+        Mean log likelihood of ``memberships_``; not below that of the last iteration, except
+        where coincident strata share rows (see the notes).
     polished_ : bool
-        Whether ``memberships_`` follow from exact dual variables.
+        Whether ``memberships_`` are optimal at exact dual variables.
     coincident_groups_ : ndarray of shape (n_strata,)
-        Strata with the same number coincide, and share each row equally.
+        Group index of each stratum; strata of a group coincide and share each row equally.
     effective_counts_ : ndarray of shape (n_strata,)
-        Responsibility of each stratum, :math:`\sum_i w_i \upsilon_{ij}`; ``partial_fit`` weighs a
-        new batch against it.
+        Sum of responsibilities, :math:`\sum_i w_i \upsilon_{ij}`; weight of the past rows in
+        ``partial_fit``.
     {n_iter_, converged_, n_features_in_, feature_names_in_}
 
     See Also
@@ -147,31 +147,33 @@ class HISS(GaussianStrata):
     .. math:: \sum_i \log \sum_j \tau_{ij}\, p_j(x_i)
         \quad\text{subject to}\quad \sum_i \tau_{ij} = \gamma n,\; 0 \le \tau_{ij} \le 1
 
-    by expectation maximisation: responsibilities :math:`\upsilon_{ij}` (eq. 7), Gaussians from
-    them, and memberships :math:`\tau_{ij} = \min(1, c_j \upsilon_{ij})` (eq. 8 and Figure 1), where
-    the paper iterates and we solve for :math:`c_j` exactly. All of it runs in logarithms.
+    by expectation maximisation: responsibilities :math:`\upsilon_{ij}` (eq. 7), Gaussians, and
+    memberships :math:`\tau_{ij} = \min(1, c_j \upsilon_{ij})` (eq. 8 and Figure 1). The paper finds
+    :math:`c_j` by iteration; here it is solved for exactly. All computations are in the log domain.
 
-    New rows get the memberships that are best for them at the dual variables
-    :math:`\lambda_j = 1 / c_j`. Where rows are near zero the iterations hardly move them, so a few
-    memberships of training rows differ from that. Polishing solves the dual problem with the
-    Gaussians fixed: sizes stay, the objective does not fall, and at most one row per stratum (or
-    several equal rows) takes a fraction that is not its optimum, to make the size exact. Some fits
-    have no such dual variables, for instance where a row of few is torn between two strata. If the
-    memberships would be worse than the last iteration's, those are kept and ``polished_`` is false.
+    New rows get the optimal memberships at the dual variables :math:`\lambda_j = 1 / c_j`. EM
+    changes memberships near zero slowly, so a few memberships of training rows differ from that.
+    Polishing solves the dual problem with the Gaussians fixed: the sizes do not change, the
+    objective does not decrease, and at most one row per stratum (or several tied rows) takes a
+    fractional membership that is not optimal, to make the size exact. Some fits have no such dual
+    variables, for instance where one of few rows is split between two strata. If the memberships
+    would be worse than those of the last iteration, these are kept and ``polished_`` is false.
 
-    Where there are more strata than places to be, some coincide: their Gaussians are the same, or
-    differ by so little (Jeffreys' divergence below 0.005) that the iterations stopped before they
-    parted. No dual variable tells them apart, so they share each row equally. Memberships are then
-    the best of those that do so; for Gaussians that are not quite the same the mean log likelihood
-    may be lower by a part of that divergence than if they did not share.
+    With more strata than clusters in the data, some strata coincide: their Gaussians are the same,
+    or differ by so little (Jeffreys divergence below 0.005) that EM stopped before they separated.
+    Their dual variables are not identified, so they share each row equally. Memberships are then
+    optimal under that constraint; for Gaussians that are not quite the same the mean log likelihood
+    may be lower by a part of that divergence than without it.
 
-    In a stream (``partial_fit``) the statistics :math:`s` of the Gaussians and the log scales are
-    averages over batches, :math:`s \leftarrow (1 - \rho) s + \rho s_b`, where a batch of weight w
-    counts :math:`\rho = (w / W)^{0.7}` if all batches so far weigh W together. In each batch
-    strata have their sizes while memberships and responsibilities are found in turn, six times.
+    In a stream (``partial_fit``, online EM) the statistics :math:`s` of the Gaussians and the log
+    scales are averages over batches, :math:`s \leftarrow (1 - \rho) s + \rho s_b`, with step size
+    :math:`\rho = (w / W)^{0.7}` for a batch of weight w out of a total weight W so far. In each
+    batch memberships under the size constraints and responsibilities are updated alternately, six
+    times.
 
-    With ``class_balance`` each class has dual variables of its own, at which a stratum takes the
-    share :math:`\gamma` of that class; new rows, whose class is unknown, get those of all rows.
+    With ``class_balance`` each class has its own dual variables, at which a stratum has the share
+    :math:`\gamma` of that class; new rows, whose class is unknown, use the dual variables of all
+    rows.
 
     References
     ----------
@@ -231,18 +233,18 @@ class HISS(GaussianStrata):
         return SizeConstraint(low, high, self.total_size)
 
     def _initial_prior(self, n_samples: int) -> MembershipPrior:
-        """Refuse sizes that so many rows cannot meet."""
+        """Reject sizes that are infeasible for the number of rows."""
         if not isinstance(self.stratum_size, Real):
             self._check_range()
         elif self.total_size is not None:
             raise ValueError(
-                f"total_size={self.total_size} goes with a pair of sizes; "
-                f"stratum_size={self.stratum_size} already fixes them all. Leave it out."
+                f"total_size={self.total_size} requires a pair of bounds; "
+                f"stratum_size={self.stratum_size} already fixes all sizes. Omit total_size."
             )
         if self._size_constraint().lower * n_samples < 1:
             raise ValueError(
                 f"stratum_size={self.stratum_size} of n_samples={n_samples} rows is less than one "
-                f"row. Take at least {1 / n_samples:.3g}."
+                f"row. Use at least {1 / n_samples:.3g}."
             )
         return self._even_prior()
 
@@ -256,7 +258,7 @@ class HISS(GaussianStrata):
             low, high = (float(bound) for bound in self.stratum_size)
         except (TypeError, ValueError):
             raise ValueError(
-                f"stratum_size={self.stratum_size!r} is neither a number nor a pair of numbers."
+                f"stratum_size={self.stratum_size!r} must be a float or a pair of floats."
             ) from None
         if not 0 < low <= high <= 1:
             raise ValueError(
@@ -265,8 +267,8 @@ class HISS(GaussianStrata):
         least, most = self.n_strata * low, self.n_strata * high
         if self.total_size is None or not least <= self.total_size <= most:
             raise ValueError(
-                f"total_size={self.total_size} cannot be met by {self.n_strata} strata of sizes "
-                f"{low} to {high}. Give a total_size between {least:.6g} and {most:.6g}."
+                f"total_size={self.total_size} is infeasible for {self.n_strata} strata of sizes "
+                f"{low} to {high}. Use a total_size between {least:.6g} and {most:.6g}."
             )
 
     def _update_prior(
@@ -312,41 +314,41 @@ class HISS(GaussianStrata):
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        r"""Go on with one more batch of rows, where a stream of these is all there is.
+        r"""Update the strata with a batch of rows from a stream (online EM).
 
-        The first batch is fitted as ``fit`` does. Each further one moves log scales and Gaussians
-        a step towards its own, so steps become smaller. That is an approximation: no row is seen
-        twice, and sizes hold in expectation.
+        The first batch is fitted as in ``fit``. Each further batch changes log scales and Gaussians
+        by a step towards its own, with decreasing step sizes. This is an approximation: each row is
+        used once, and sizes hold in expectation.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The batch: some hundred rows or more, in no order that means something.
+            The batch: some hundred rows or more, in random order.
         y : array-like of shape (n_samples,), default=None
-            Ignored, unless strata are to be balanced by class.
+            Required with ``class_balance=True``, otherwise ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights.
 
         Returns
         -------
         self : object
-            The stratifier, with ``memberships_`` and ``objective_`` of this batch, which is one
-            more iteration: ``objective_path_`` goes on with it, and may fall.
+            The stratifier, with ``memberships_`` and ``objective_`` of this batch; the objective
+            is appended to ``objective_path_``, and may decrease.
         """
         if not hasattr(self, "means_"):
             fitted: Self = self.fit(X, y, sample_weight)
             return fitted
         if len(self.means_) != self.n_strata:
             raise ValueError(
-                f"n_strata={self.n_strata}, but the stream began with {len(self.means_)} strata: "
-                "call fit to start anew."
+                f"n_strata={self.n_strata}, but the first batch was fitted with "
+                f"{len(self.means_)} strata. Call fit to start again."
             )
         rows = validate_numbers(self, X, dtype=[np.float64, np.float32], reset=False)
         weights = None if sample_weight is None else read_weights(sample_weight, rows)
         if clip_far_rows(rows, self._model()) is not rows:
             raise ValueError(
                 f"X holds values as large as {np.abs(rows).max():.3g}, whose squares overflow "
-                f"{rows.dtype}. Scale the columns as those of the batches before."
+                f"{rows.dtype}. Scale the columns as in the earlier batches."
             )
         classes = self._class_codes(y, rows) if self.class_balance else None
         source = MemoryBlocks(rows, weights)
@@ -362,7 +364,7 @@ class HISS(GaussianStrata):
         return self
 
     def _online_em_step(self, source: BlockSource) -> None:
-        """Move Gaussians and log scales towards those of a batch in which sizes hold."""
+        """Move Gaussians and log scales towards those of a batch under the size constraints."""
         model, form = self._model(), self.covariance_type
         past, weight = float(self.effective_counts_.sum()), float(source.weights.sum())
         step = (weight / (past + weight)) ** STEP_EXPONENT
@@ -382,7 +384,7 @@ class HISS(GaussianStrata):
         self.coincident_groups_, self.polished_ = coincident_groups(model), False
 
     def _batch_statistics(self, source: BlockSource) -> tuple[Moments, Doubles]:
-        """Moments and log scales of a batch in which the strata have their sizes."""
+        """Moments and log scales of a batch under the size constraints."""
         model, prior = self._model(), self._even_prior()
         moments = source.reduce_with_state(e_step, model, prior)
         for _ in range(N_INNER_STEPS):
@@ -394,7 +396,7 @@ class HISS(GaussianStrata):
     def _balance_classes(
         self, source: BlockSource, sizes: Doubles, classes: NDArray[np.intp]
     ) -> None:
-        """Solve the dual problem of each class alone; the sizes of the strata stay."""
+        """Solve the dual problem of each class; the sizes of the strata do not change."""
         weights, densities, total = source.weights, self._densities(), 0.0
         shares = sizes / weights.sum()
         for code in np.unique(classes[weights > 0]):
@@ -413,7 +415,7 @@ class HISS(GaussianStrata):
 
     @lazy_on_dask
     def transform(self, X: ArrayLike) -> Floats:
-        """Memberships that are best for new rows at the strata's dual variables.
+        """Optimal memberships of new rows at the dual variables of the size constraints.
 
         Parameters
         ----------
@@ -423,8 +425,8 @@ class HISS(GaussianStrata):
         Returns
         -------
         ndarray or Dask array of shape (n_samples, n_strata)
-            Memberships in [0, 1], at most one of a row's strictly between, or the same one for
-            strata that coincide.
+            Memberships in [0, 1]. At most one of a row is strictly between 0 and 1, or the same one
+            for coincident strata.
         """
         check_is_fitted(self)
         densities = self._densities()
@@ -439,4 +441,4 @@ class HISS(GaussianStrata):
         expect_array(self, "effective_counts_", (k,), low=0)
         expect_array(self, "coincident_groups_", (k,), "integer", low=0, high=k - 1)
         used = np.unique(self.coincident_groups_)
-        expect(len(used) == used[-1] + 1, "coincident_groups_ leaves numbers out")
+        expect(len(used) == used[-1] + 1, "coincident_groups_ skips an index")

@@ -1,4 +1,4 @@
-"""Compiled parts of HISS: scales that hold strata at their sizes, optimal memberships."""
+"""Compiled kernels of HISS: scales for the size constraints, optimal memberships."""
 
 from __future__ import annotations
 
@@ -15,37 +15,39 @@ Integers = NDArray[np.int64]
 
 
 N_BINS = 256
-"""Bins per stratum between the one for all lower and the one for all higher values."""
+"""Bins per stratum, without the two for all lower and all higher values."""
 SMALLEST = float(np.finfo(np.float64).tiny)
+"""Smallest normal float, in the place of zero before a logarithm."""
 CHUNK = 256
-"""Rows at a time in histograms."""
+"""Rows per chunk of a histogram."""
 DUAL_CHUNK = 64
-"""Rows at a time in memberships: what one chunk needs stays in the first-level cache."""
+"""Rows per chunk of memberships; a chunk fits in the first-level cache."""
 LANES = 128
-"""So many sums are taken side by side, of every so many-th row each."""
+"""Number of partial sums, so that the loop is vectorised."""
 NEGLIGIBLE_LOG = -45.0
-"""A row this far below a bin, in logs, adds less than 1e-19 to it: not worth an exponential."""
+"""Log ratio to a bin's edge below which a row adds less than 1e-19."""
 EXACT_LOG = -40.0
-"""What is smaller than this, in logs, changes no float64 it is added to."""
+"""Log ratio below which a term does not change a float64 sum."""
 UNDERFLOW_LOG = -85.0
-"""An exponential of less counts as zero: just above what a float32 can hold."""
+"""Log below which an exponential is set to zero, just above the float32 limit."""
 VANISHING_LOG = -40.0
-"""Below windows this low responsibilities vanish: masses are exponentials of differences."""
+"""Lower edge of a window below which masses are exponentials of differences."""
 MAX_LISTED_ROWS = 1024
-"""More rows of one block in one window are counted, but not listed."""
+"""Rows of one block in one window that are listed; more are only counted."""
 ROUNDING = 1e-12
-"""A stratum that lacks no more than such a share of all rows is to have all of them."""
+"""Relative deficit below which a stratum has all rows."""
 AT_BOUND = 1e-9
-"""Strata this close to a bound, in logs, are looked at one by one."""
+"""Distance to a bound within which strata are evaluated one by one, in log units."""
 AT_BREAKPOINT = 1e-3
-"""A row with a fraction is this close to its breakpoint, in logs, however it was rounded."""
-NOTHING = 1e-300
+"""Largest distance of a fractional membership to its breakpoint, in log units, after rounding."""
+MIN_SUM = 1e-300
+"""Smallest argument of a logarithm of a sum."""
 
 
 class SplitScales(NamedTuple):
     r"""Scales of equation 8 in two parts for precision, :math:`\log c_j = o_j - p_j`."""
 
-    pivots: Doubles  # (n_strata,), log responsibilities to measure from
+    pivots: Doubles  # (n_strata,), reference log responsibilities
     offsets: Doubles  # (n_strata,), log membership of a row at the pivot, before it is capped
 
 
@@ -60,7 +62,7 @@ class Entries(NamedTuple):
     """Rows that may be capped or not, one entry for each stratum and row."""
 
     strata: Integers
-    offsets: Doubles  # how far the log responsibilities lie above the window's lower edge
+    offsets: Doubles  # log responsibility minus the window's lower edge
     weights: Doubles
 
     def __add__(self, other: Entries) -> Entries:  # type: ignore[override]
@@ -68,7 +70,7 @@ class Entries(NamedTuple):
 
 
 class WindowSums(NamedTuple):
-    """Where rows lie relative to the windows; those of blocks add up."""
+    """Sums of the rows above, below and inside the windows; additive over blocks."""
 
     weight: float  # of all rows
     above: Doubles  # (n_strata,), weight of the rows at the upper edge or higher
@@ -81,10 +83,10 @@ class WindowSums(NamedTuple):
         return WindowSums(*sums)
 
     def of_strata(self, strata: NDArray[np.intp]) -> WindowSums:
-        """Give the sums of some strata, whose indices rise."""
-        numbers, offsets, weights = self.entries
-        own = np.isin(numbers, strata)
-        entries = Entries(np.searchsorted(strata, numbers[own]), offsets[own], weights[own])
+        """Select the sums of some strata, whose indices are ascending."""
+        indices, offsets, weights = self.entries
+        own = np.isin(indices, strata)
+        entries = Entries(np.searchsorted(strata, indices[own]), offsets[own], weights[own])
         return WindowSums(
             self.weight, self.above[strata], self.rest[strata], self.inside[strata], entries
         )
@@ -94,26 +96,26 @@ NO_WINDOWS = ScaleWindows(np.empty(0), np.empty(0))
 
 
 class Bounds(NamedTuple):
-    r"""What is known of each row's :math:`Z` before strata are looked at one by one."""
+    r"""Bounds on each row's :math:`Z`, before strata are evaluated one by one."""
 
     base: Doubles  # b = max_j log min(p_j, r_j)
     high: Doubles  # an upper bound on log Z, less the base
-    low: Doubles  # sum of p_j e^-b over the strata that are full for sure
-    undecided: NDArray[np.uint8]  # whether other strata may have a part in the row
+    low: Doubles  # sum of p_j e^-b over the strata whose membership is certainly 1
+    undecided: NDArray[np.uint8]  # whether memberships of other strata may be above 0
 
 
 @compiled
 def add_from_below(
     log_resp: Doubles, weights: Doubles, left: float, tail: float, pivot: float
 ) -> tuple[float, float]:
-    """Add rows from below, the lowest first, as long as none of them is capped."""
+    """Add rows in ascending order, as long as none of them is capped."""
     for i in range(len(log_resp)):
         new_tail = weights[i] + tail * np.exp(min(0.0, pivot - log_resp[i]))
         new_left = left + weights[i]
         if tail > 0.0 and new_left > new_tail:
             break
         pivot, tail, left = log_resp[i], new_tail, new_left
-    # rounding can leave nothing to share where the size is the whole weight
+    # rounding can leave nothing where the size is the whole weight
     return pivot, np.log(max(left, SMALLEST)) - np.log(tail)
 
 
@@ -131,10 +133,10 @@ def bin_masses(
     width: Doubles,
     n_bins: int,
 ) -> tuple[Doubles, Doubles]:
-    r"""Count each stratum's log responsibilities in equal bins, and add their exponentials.
+    r"""Histogram of each stratum's log responsibilities, with weights and sums of exponentials.
 
-    They are of shape (n_strata, n_rows). A stratum's bins start at ``lower`` and are
-    ``width`` wide; width 0 leaves it out. Both results are of shape (n_strata, n_bins + 2), with a
+    ``log_resp`` has shape (n_strata, n_rows). Bins of a stratum start at ``lower`` and have the
+    given width; width 0 skips the stratum. Both results have shape (n_strata, n_bins + 2), with a
     bin for all lower and one for all higher values: the weight in each bin, and
     :math:`\sum w_i \exp(v_i - e)` with :math:`e` the bin's upper edge; none for the last bin.
     """
@@ -150,7 +152,7 @@ def bin_masses(
             line = log_resp[j, start : start + CHUNK]
             for i in range(line.size):
                 offset = line[i] - first
-                # what is not a number goes below, rather than anywhere in memory
+                # NaN goes to the lowest bin, not to an arbitrary address
                 place = np.floor(offset * inverse) if offset >= 0.0 else -1.0
                 place = min(float(n_bins), place)
                 bins[i] = np.int64(place) + 1
@@ -173,8 +175,8 @@ def rows_in_bins(
 ) -> tuple[Integers, Doubles, Doubles]:
     """Find the entries of ``log_resp`` that lie in one bin of each stratum.
 
-    The bin, ``found``, is counted from the one that starts at ``lower``. Gives the entries' strata,
-    rising; how far they lie above ``lower``; and the weights of their rows.
+    The bin index, ``found``, counts from the bin that starts at ``lower``. Gives the entries'
+    strata, ascending; their offsets to ``lower``; and the weights of their rows.
     """
     n_strata, n_rows = log_resp.shape
     entries, n_found = np.empty(64, dtype=np.int64), 0
@@ -184,7 +186,7 @@ def rows_in_bins(
     near = eights.view(np.uint8)
     for j in range(n_strata):
         start, step, inverse, wanted = lower[j], width[j], 1.0 / width[j], found[j]
-        # first without a branch, in their own dtype and with room for rounding
+        # first without a branch, in their own dtype and with a margin for rounding
         radius = slack * (abs(start) + abs(wanted + 1) * step)
         limits[0] = start + wanted * step - radius
         limits[1] = start + (wanted + 1) * step + radius
@@ -196,7 +198,7 @@ def rows_in_bins(
                 continue
             for i in range(8 * k, min(8 * k + 8, n_rows)):
                 if near[i] and np.floor((line[i] - start) * inverse) == wanted:
-                    entries = _with_room(entries, n_found)
+                    entries = _with_capacity(entries, n_found)
                     entries[n_found] = j * n_rows + i
                     n_found += 1
     strata, offsets = np.empty(n_found, dtype=np.int64), np.empty(n_found)
@@ -208,8 +210,8 @@ def rows_in_bins(
 
 
 @compiled(inline="always")
-def _with_room(entries: Integers, n_found: int) -> Integers:
-    """Give entries with room for one more than were found: if full, a copy twice as long."""
+def _with_capacity(entries: Integers, n_found: int) -> Integers:
+    """Entries with capacity for one more; if full, a copy of twice the length."""
     if n_found < len(entries):
         return entries
     longer = np.empty(2 * len(entries), dtype=np.int64)
@@ -220,10 +222,10 @@ def _with_room(entries: Integers, n_found: int) -> Integers:
 
 @compiled
 def sizes_at_edges(counts: Doubles, masses: Doubles, width: Doubles) -> tuple[Doubles, Doubles]:
-    r"""Sizes of the strata if memberships were capped at each edge between two bins.
+    r"""Sizes of the strata for a cap at each edge between two bins.
 
-    From the counts and masses of ``bin_masses``, merged over all blocks. Of shape
-    (n_strata, n_bins + 1), falling; and the part of the size that rows below the edge hold.
+    From the counts and masses of ``bin_masses``, summed over all blocks. Both results have shape
+    (n_strata, n_bins + 1): the size, decreasing, and the part of it from rows below the edge.
     """
     n_strata, n_edges = counts.shape[0], counts.shape[1] - 1
     sizes = np.empty((n_strata, n_edges))
@@ -244,7 +246,7 @@ def sizes_at_edges(counts: Doubles, masses: Doubles, width: Doubles) -> tuple[Do
 def scan_windows(
     log_resp: Floats, shares: Floats, weights: Doubles, lower: Doubles, upper: Doubles
 ) -> tuple[float, Doubles, Doubles, Doubles, Integers, Doubles, Doubles]:
-    """Give the fields of ``WindowSums`` for a block; ``shares`` are weighted responsibilities."""
+    """Fields of ``WindowSums`` for a block; ``shares`` are weighted responsibilities."""
     n_strata, n_rows, real = lower.size, log_resp.shape[1], log_resp.dtype
     above, rest, inside = np.zeros(n_strata), np.zeros(n_strata), np.zeros(n_strata)
     rows = np.empty(n_strata * MAX_LISTED_ROWS + n_rows + 1, dtype=np.int64)
@@ -313,7 +315,7 @@ def _partition_rows(
 
 @compiled(inline="always")
 def _list_marked(near: NDArray[np.uint8], rows: Integers, n_found: int) -> int:
-    """List the rows that are marked; most eights of them have none."""
+    """Append the indices of marked rows; eight marks are tested at a time."""
     n_eights = near.size // 8
     eights = near[: 8 * n_eights].view(np.uint64)
     for k in range(n_eights):
@@ -331,7 +333,7 @@ def _list_marked(near: NDArray[np.uint8], rows: Integers, n_found: int) -> int:
 def sort_entries(
     strata: Integers, offsets: Doubles, weights: Doubles, n_strata: int
 ) -> tuple[Integers, Doubles, Doubles]:
-    """Offsets and weights stratum by stratum, and where those of each start."""
+    """Group offsets and weights by stratum; the first result has the start of each group."""
     starts = np.zeros(n_strata + 1, dtype=np.int64)
     for j in strata:
         starts[j + 1] += 1
@@ -352,9 +354,9 @@ def scales_in_windows(
     total: float,
     sizes: Doubles,
 ) -> tuple[Doubles, NDArray[np.bool_]]:
-    r"""Find heights :math:`-\log c_j` above the windows' lower edges, and whether they are inside.
+    r"""Heights :math:`-\log c_j` above the windows' lower edges, and whether they are inside.
 
-    ``entries`` are those of ``sort_entries``, ``sums`` what is above and below, and the widths.
+    ``entries`` are those of ``sort_entries``; ``sums`` are weight above, mass below, and widths.
     """
     starts, offsets, weights = entries
     heights, settled = np.zeros(sizes.size), np.zeros(sizes.size, dtype=np.bool_)
@@ -376,7 +378,7 @@ def scales_in_windows(
 
 @compiled
 def _masses_inside(rows: tuple[Doubles, Doubles, Doubles], span: float, drops: Doubles) -> float:
-    """Fill in what rows hold, relative to the upper edge; give their weight."""
+    """Fill in the masses of the rows, relative to the upper edge; give their weight."""
     offsets, weights, masses = rows
     weight = 0.0
     for e in range(offsets.size):
@@ -392,7 +394,7 @@ def _masses_inside(rows: tuple[Doubles, Doubles, Doubles], span: float, drops: D
 def _newton_scale(
     rows: tuple[Doubles, Doubles, Doubles], size: float, rest: float, span: float
 ) -> float:
-    """Lower the height of a scale from the upper edge until no further row is capped (Fig. 1)."""
+    """Newton's method for the height, downwards until no more rows are capped (Fig. 1)."""
     offsets, weights, masses = rows
     height, n_capped, n_before = span, 0, -1
     while True:
@@ -405,20 +407,21 @@ def _newton_scale(
                 mass += masses[e]
         if mass <= 0.0 or n_capped == n_before:
             return height
-        # rounding can leave nothing to share where all is taken by capped rows
+        # rounding can leave nothing where capped rows have the whole size
         height = min(height, span + np.log(mass) - np.log(max(left, SMALLEST)))
         n_before = n_capped
 
 
 @compiled
 def bound_row_sums(log_density: Floats, log_scales: Doubles) -> tuple[Floats, Bounds]:
-    r"""Memberships of one where bounds on :math:`Z` say so for sure, else zero.
+    r"""Memberships of 1 where bounds on :math:`Z` imply it, else 0.
 
-    A stratum has :math:`Z \ge p_j` if it is full and :math:`Z \ge r_j` if not, so
-    :math:`Z \ge \max_j \min(p_j, r_j)`. What it adds to :math:`Z` is at most both :math:`p_j` and
-    :math:`Z`, and nothing if :math:`r_j < Z`, so :math:`Z \le \sum_j \min(p_j, r_j)`. Strata whose
-    :math:`r_j` is above that are full, and what they add up to is a lower bound again.
-    Loops run over rows and hold no branch and no call, as in ``responsibilities``.
+    With :math:`r_j = p_j / \lambda_j`, the KKT conditions are membership 1 if :math:`r_j > Z` and
+    0 if :math:`r_j < Z`. So :math:`Z \ge p_j` for membership 1 and :math:`Z \ge r_j` otherwise:
+    :math:`Z \ge \max_j \min(p_j, r_j)`. The term of a stratum in :math:`Z` is at most :math:`p_j`
+    and at most :math:`Z`, and 0 if :math:`r_j < Z`: :math:`Z \le \sum_j \min(p_j, r_j)`. Strata
+    whose :math:`r_j` is above that have membership 1; the sum of their terms is a lower bound.
+    Loops run over rows without branches and calls, as in ``responsibilities``.
     """
     n_strata, n_rows = log_density.shape
     memberships = np.empty_like(log_density)
@@ -444,7 +447,7 @@ def bound_row_sums(log_density: Floats, log_scales: Doubles) -> tuple[Floats, Bo
 def _bound_from_above(
     log_density: Floats, discounts: Doubles, start: int, here: Bounds, parts: Doubles
 ) -> None:
-    """Bound Z in a chunk of rows from above; ``parts`` are min(p_j, r_j) over the base."""
+    """Upper bound of Z in a chunk of rows; ``parts`` are min(p_j, r_j) over the base."""
     base, high = here.base, here.high
     n, logs = base.size, np.empty(base.size)
     for i in range(n):
@@ -473,7 +476,7 @@ def _fill_certain(
     parts: Doubles,
     memberships: Floats,
 ) -> None:
-    """Fill the strata above the upper bound, and add up what they hold."""
+    """Set memberships of strata above the upper bound to 1, and sum their terms."""
     base, high, low = here.base, here.high, here.low
     n, sure = base.size, np.empty(base.size, dtype=np.uint8)
     for i in range(n):
@@ -483,7 +486,7 @@ def _fill_certain(
         for i in range(n):
             sure[i] = line[i] - base[i] + scale > high[i]
         for i in range(n):
-            # a sure stratum has r_j > p_j: its part is p_j
+            # membership 1 implies r_j > p_j: the term is p_j
             low[i] += part[i] if sure[i] else 0.0
         for i in range(n):
             memberships[j, start + i] = sure[i]
@@ -491,12 +494,12 @@ def _fill_certain(
 
 @compiled(inline="always")
 def _mark_undecided(log_density: Floats, log_scales: Doubles, start: int, here: Bounds) -> None:
-    """Mark the rows in which a stratum lies between the bounds."""
+    """Mark the rows with a stratum between the bounds."""
     base, high, low, undecided = here.base, here.high, here.low, here.undecided
     n, least = base.size, np.empty(base.size)
     for i in range(n):
         undecided[i] = 0
-        least[i] = max(0.0, np.log(max(low[i], NOTHING))) - AT_BOUND
+        least[i] = max(0.0, np.log(max(low[i], MIN_SUM))) - AT_BOUND
     for j in range(len(log_density)):
         line, scale = log_density[j, start : start + n], log_scales[j]
         for i in range(n):
@@ -508,7 +511,7 @@ def _mark_undecided(log_density: Floats, log_scales: Doubles, start: int, here: 
 def complete_memberships(
     log_density: Floats, log_scales: Doubles, memberships: Floats, bounds: Bounds
 ) -> Doubles:
-    r"""Walk the strata that are not settled by falling :math:`r_j`; give :math:`\log Z_i`.
+    r"""Evaluate undecided strata in descending order of :math:`r_j`; give :math:`\log Z_i`.
 
     The memberships are completed in place.
     """
@@ -516,7 +519,7 @@ def complete_memberships(
     log_sums, left = np.empty(n_rows), np.empty(n_strata)
     for i in range(n_rows):
         base, total = bounds.base[i], bounds.low[i]
-        log_sums[i] = base + np.log(max(total, NOTHING))
+        log_sums[i] = base + np.log(max(total, MIN_SUM))
         if not bounds.undecided[i]:
             continue
         for j in range(n_strata):
@@ -541,7 +544,7 @@ def complete_memberships(
 
 @compiled(inline="always")
 def _highest(values: Doubles) -> int:
-    """Find the first of the highest values; NumPy's own takes as long to compile as its caller."""
+    """Index of the highest value; NumPy's argmax takes as long to compile as its caller."""
     k, highest = 0, values[0]
     for j in range(1, values.size):
         if values[j] > highest:
@@ -559,13 +562,13 @@ def sizes_and_breakpoints(
     radius: Doubles,
     n_bins: int,
 ) -> tuple[Doubles, Doubles, Doubles]:
-    r"""Sizes of the strata, and how they would change with the dual variables.
+    r"""Sizes of the strata, and their changes with the dual variables.
 
-    Gives :math:`\sum_i w_i \tau_{ij}`; the weight of the rows with a fraction, whose
-    :math:`\tau_{ij}` grows with :math:`c_j` one to one; and, of shape (n_strata, 2 * n_bins), the
-    weight of the rows whose breakpoint is in each bin of :math:`\log c_j`, with ``n_bins`` on each
-    side and as far as ``radius``. A membership turns from 0 to 1 where :math:`r_j = Z`: at
-    :math:`\log c_j = \log Z - \log p_j`.
+    Gives :math:`\sum_i w_i \tau_{ij}`; the weight of the rows with a fractional membership, whose
+    :math:`\tau_{ij}` is linear in :math:`c_j`; and, of shape (n_strata, 2 * n_bins), the weight of
+    the rows whose breakpoint is in each bin of :math:`\log c_j`, with ``n_bins`` on each side
+    within ``radius``. The breakpoint, where a membership changes from 0 to 1, is :math:`r_j = Z`,
+    that is, :math:`\log c_j = \log Z - \log p_j`.
     """
     n_strata, n_rows = log_density.shape
     sizes, fractions = np.zeros(n_strata), np.zeros(n_strata)
@@ -581,7 +584,7 @@ def sizes_and_breakpoints(
             line, inverse = log_density[j, start:stop], n_bins / radius[j]
             for i in range(heavy.size):
                 distances[i] = (log_sums[start + i] - line[i] - log_scales[j]) * inverse
-            # a row with a fraction is at its breakpoint, but for rounding
+            # a fractional membership is at its breakpoint, up to rounding
             if _mark_near(distances[: heavy.size], max(n_bins, AT_BREAKPOINT * inverse), near):
                 _count_breakpoints(
                     taus, heavy, distances, near, breakpoints[j], fractions[j : j + 1]
@@ -594,7 +597,7 @@ def sizes_and_breakpoints(
 
 @compiled(inline="always")
 def _mark_near(distances: Doubles, within: float, near: NDArray[np.uint8]) -> int:
-    """Mark the rows of a chunk with a breakpoint within so many bins; give their number."""
+    """Mark the rows of a chunk with a breakpoint within a number of bins; give their count."""
     found = 0
     for i in range(distances.size):
         near[i] = (distances[i] >= -within) & (distances[i] <= within)
@@ -612,7 +615,7 @@ def _count_breakpoints(
     breakpoints: Doubles,
     fractions: Doubles,
 ) -> None:
-    """Count the marked rows of a chunk by bin; add up the weight of those with a fraction."""
+    """Sum weights of marked rows by bin, and of those with a fractional membership."""
     n_bins = breakpoints.size // 2
     for i in range(taus.size):
         if not near[i]:
@@ -622,6 +625,6 @@ def _count_breakpoints(
             continue
         if not -n_bins <= distances[i] < n_bins:
             continue
-        # rounding may put a breakpoint on the wrong side of the log scale it is next to
+        # rounding may put a breakpoint on the wrong side of the log scale
         k = int(np.floor(distances[i])) + n_bins
         breakpoints[min(k, n_bins - 1) if taus[i] > 0.5 else max(k, n_bins)] += weights[i]

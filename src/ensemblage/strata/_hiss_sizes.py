@@ -1,6 +1,6 @@
-"""Solvers that hold strata at their sizes.
+"""Solvers for the size constraints of HISS.
 
-The scales of equation 8 are found within EM, the dual problem of equation 5 with Gaussians fixed.
+Within EM they find the scales of equation 8; after EM, the dual variables of equation 5.
 """
 
 from __future__ import annotations
@@ -42,86 +42,92 @@ Indices = NDArray[np.intp]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Evaluated = tuple[Doubles, Doubles, Doubles, Doubles]
-"""Sizes, weight of fractions, breakpoints by bin, and rounding; a row per group."""
+"""Sizes, weight of fractional memberships, breakpoints by bin, rounding errors; a row per group."""
 
 ALL = slice(None)
 ROUNDING = 1e-12
+"""Relative rounding error of a sum of weights."""
 
-# windows in which the next scales are expected
+# Windows in which the next scales are expected
 WINDOW_SHARE = 1 / 128
-"""Such a share of the rows is to be in a window,"""
+"""Target number of rows in a window, as a share of all rows."""
 MIN_WINDOW_ROWS = 64
-"""but so many at least"""
+"""Lower bound of that number."""
 MAX_WINDOW_ROWS = 8192
-"""and at most;"""
+"""Upper bound of that number."""
 MAX_ROWS_FACTOR = 4.0
-"""so many times that, if it takes that much to cover by how far the last scale was missed,"""
+"""Factor by which a window may exceed that number to cover the last prediction error."""
 MISS_FACTOR = 2.0
-"""times this."""
+"""Half width of a window in multiples of the last prediction error."""
 FIRST_RADIUS = 0.5
-"""Half the width of a window when nothing is known, and of the first dual step."""
+"""Initial half width of a window and initial radius of the dual step, in log units."""
 MAX_WINDOW_RADIUS = 1.0
+"""Largest half width of a window, in log units."""
 MIN_WINDOW_ROUNDINGS = 8.0
-"""Least half width, in roundings of a log responsibility."""
+"""Smallest half width of a window, in rounding errors of a log responsibility."""
 MOMENTUM = 0.8
-"""The next move is expected to be such a part of the last."""
+"""Predicted change of a log scale as a share of its last change."""
 
-# the search for scales outside the windows
+# Search for scales outside the windows
 MIN_SORTED_ROWS = 1024
-"""So many of a stratum's rows may be gathered and sorted in any case,"""
+"""Number of rows per stratum that may always be sorted."""
 SORTED_SHARE = 1 / 32
-"""or such a share of them,"""
+"""Share of the rows that may be sorted."""
 MAX_SORTED_ROWS = 65536
-"""but no more."""
+"""Largest number of rows per stratum that may be sorted."""
 FIRST_WIDTH = 64.0
-"""Of all bins together, when nothing is known: memberships down to e^-64."""
+"""Initial range of a histogram, in log units: memberships down to e^-64."""
 NEAR_WIDTH = 4.0
-"""Of all bins together, when scales should be near."""
+"""Initial range of a histogram around a predicted scale, in log units."""
 BRACKET_GROWTH = 32.0
+"""Factor by which the range grows while it does not contain the scale."""
 FINE_WIDTH = 1.0
-"""Within a bin this wide exponentials keep their precision."""
+"""Largest bin width at which exponentials keep their precision, in log units."""
 MAX_SEARCH_PASSES = 200
-"""More than it takes to reach the largest value, or to halve a bin until nothing is left."""
+"""Limit of refinements; more than are needed to reach any float."""
 TIE_WIDTH = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
-"""Rows in a bin this narrow count as equal."""
+"""Bin width at or below which rows count as tied, in log units."""
 LINEAR_WIDTH = {np.dtype(np.float64): 2e-8, np.dtype(np.float32): 1e-5}
-"""Within a bin this narrow sizes change linearly."""
+"""Bin width at or below which sizes are interpolated linearly, in log units."""
 
-# the dual problem
+# Dual ascent
 N_DUAL_BINS = 128
-"""On each side of a log scale."""
+"""Bins on each side of a log scale."""
 MAX_JOINT_STALLS = 3
-"""After so many passes that brought no size closer, one scale moves at a time;"""
+"""Passes without progress after which coordinate steps replace joint steps."""
 MAX_STALLED = 8
-"""after so many the search ends,"""
+"""Passes without progress after which the ascent ends."""
 STALLS_PER_STRATUM = 3
-"""and so many more for each stratum whose size is not met."""
+"""Further passes without progress, per stratum that violates its size constraint."""
 MAX_PASSES = 1000
-"""So many passes at most;"""
+"""Upper bound of the number of passes."""
 MIN_PASSES = 50
-"""so many are allowed in any case,"""
+"""Lower bound of the limit on passes."""
 MAX_TOTAL_ENTRIES = 2e8
-"""and between these so many memberships in all passes together."""
+"""Limit on memberships evaluated in all passes together."""
 TOLERANCE = 1e-10
-"""Sizes this close, relatively, are met."""
+"""Relative tolerance of the size constraints."""
 STEEP_LOG_SCALE = 12.0
-"""From this log scale on a membership turns within 1e-5 of its breakpoint."""
+"""Log scale above which a membership changes from 0 to 1 within 1e-5 of its breakpoint."""
 RADIUS_GROWTH = 8.0
+"""Factor of the step radius after a step that was too short."""
 RADIUS_SHRINK = 16.0
+"""Divisor of the step radius after a step that was long enough."""
 MAX_RADIUS = 1e9
+"""Largest step radius, in log units."""
 MAX_LOG_SCALE = 600.0
-"""Larger log scales are as good as this one: fractions turn within less than a float."""
+"""Log scales are capped here: beyond it memberships are steps in floating point."""
 ACTIVE_RADIUS_FACTOR = 4.0
-"""Rows with a breakpoint within so many times the radius are the active set,"""
+"""The active set has the rows with a breakpoint within this number of step radii."""
 MIN_ENTRIES = 2**18
-"""which is kept if there are so many memberships or more,"""
+"""Smallest number of memberships for which an active set is kept."""
 MAX_ACTIVE_ENTRIES = 1e6
-"""so many at most in the set,"""
+"""Largest number of memberships in an active set."""
 MAX_ACTIVE_SHARE = 1 / 8
-"""and no larger share of the rows."""
+"""Largest share of the rows in an active set."""
 MAX_JEFFREYS = 5e-3
-"""Gaussians with a smaller divergence coincide: where they are high their log densities differ by
-7 %, and iterations that stopped there had not begun to part them."""
+"""Jeffreys divergence below which Gaussians coincide: near their modes log densities differ by 7 %,
+and EM that stopped there had not yet separated them."""
 
 
 class SizeConstraint(NamedTuple):
@@ -130,18 +136,18 @@ class SizeConstraint(NamedTuple):
     lower: float
     upper: float
     total: float | None = None
-    """What all sizes add up to; None where each is ``lower``."""
+    """Sum of all sizes; None where each is ``lower``."""
 
 
 def as_log_scales(scales: SplitScales) -> Doubles:
-    """Log c as one number per stratum: good enough to look around, or to start from."""
+    """Log c as one float per stratum, precise enough for a starting value."""
     return scales.offsets - scales.pivots
 
 
 def extrapolate_windows(
     source: BlockSource, scales: SplitScales, before: MembershipPrior, near: WindowSums
 ) -> ScaleWindows:
-    """Windows for the next pass: scales go on as they went, among rows as dense as those seen."""
+    """Predict windows for the next pass from the last change of the scales and the row density."""
     heights = -as_log_scales(scales)
     expected, radius = heights, np.full_like(heights, FIRST_RADIUS)
     if isinstance(before.log_memberships, SplitScales):
@@ -161,7 +167,7 @@ def extrapolate_windows(
 def constrained_scales(
     source: BlockSource, constraint: SizeConstraint, moments: Moments, prior: MembershipPrior
 ) -> tuple[SplitScales, Doubles]:
-    """Scales at which sizes hold, after a pass under a prior; and these sizes, (n_strata,)."""
+    """Scales that satisfy the size constraints after a pass, and the sizes, (n_strata,)."""
     near, windows, n_strata = moments.window_sums, prior.windows, len(moments.mass)
     if constraint.total is None:
         sizes = np.full(n_strata, constraint.lower * near.weight)
@@ -169,7 +175,7 @@ def constrained_scales(
     lower, upper = constraint.lower * near.weight, constraint.upper * near.weight
     total = constraint.total * near.weight
     sizes, scales = allocate_total_size(source, lower, upper, total, n_strata)
-    # far down, where log responsibilities are coarse, one scale for all is too
+    # log responsibilities of large magnitude are too coarse for a common scale
     coarse = np.spacing(np.abs(scales.pivots)) > LINEAR_WIDTH[source.dtype]
     free = (sizes > lower) & (sizes < upper) & ~coarse
     bound = np.flatnonzero(~free)
@@ -190,8 +196,8 @@ def solve_scales(
 ) -> SplitScales:
     """Scales at which strata, all or those of some indices, have the given sizes.
 
-    The source's carry holds log responsibilities, of shape (n_strata, n_rows). Where a scale is in
-    the window that a pass has looked through, it is known; else a search finds it.
+    The source's state holds log responsibilities, of shape (n_strata, n_rows). A scale inside its
+    window follows from the sums of the last pass; the others are searched for.
     """
     if windows is None:
         return search_scales(source, sizes, strata=strata)
@@ -219,8 +225,8 @@ def search_scales(
 ) -> SplitScales:
     r"""Scales at which strata, all or those of some indices, have the given sizes.
 
-    Histograms of the carried log responsibilities become finer until few rows are left in the bin
-    with :math:`-\log c_j`, which is sought about ``heights`` first.
+    Histograms of the log responsibilities in the state are refined until the bin of
+    :math:`-\log c_j` has few rows; the search starts at ``heights``.
     """
     if heights is None:
         width = np.full(len(sizes), FIRST_WIDTH / N_BINS)
@@ -233,7 +239,7 @@ def search_scales(
     few = min(max(MIN_SORTED_ROWS, SORTED_SHARE * n_rows), MAX_SORTED_ROWS) / n_rows
     for _ in range(MAX_SEARCH_PASSES):
         reached, rests = sizes_at_edges(counts, masses, width)
-        # at most the weight of all rows as it was added up, where none lies below the bins
+        # no more than the summed weight of all rows, where none lies below the bins
         all_in = counts[:, 0] <= ROUNDING * reached[:, 0]
         wanted = np.where(all_in, np.minimum(sizes, reached[:, 0]), sizes)
         # the last edge at which the stratum is still large enough; -1 if none is
@@ -246,7 +252,7 @@ def search_scales(
         if settled.all():
             break
         next_lower, next_width = _refine_bins(lower, width, places, higher)
-        # strata that are settled have no width, and so are not counted again
+        # width 0 excludes strata that are settled from the count
         recount = source.reduce(_bin_masses, next_lower, np.where(settled, 0.0, next_width), strata)
         lower, width = np.where(settled, lower, next_lower), np.where(settled, width, next_width)
         counts, masses = np.where(settled[:, None], (counts, masses), recount)
@@ -254,7 +260,7 @@ def search_scales(
         _rows_in_bins, lower, width, places, ~narrow, strata, combine=operator.add
     )
     starts, offsets, weights = sort_entries(*entries, len(sizes))
-    # relative to the lowest edge: at -1e10 the edges themselves are known to 1e-6 only
+    # relative to the lowest edge: at -1e10 the edges have a precision of 1e-6 only
     found = np.empty(len(sizes))
     for j, (size, k) in enumerate(zip(sizes, places, strict=True)):
         own, above = slice(starts[j], starts[j + 1]), counts[j, k + 2 :].sum()
@@ -263,7 +269,7 @@ def search_scales(
         )
         found[j] = offset - pivot
     full = sizes >= (1 - ROUNDING) * counts.sum(axis=1)
-    if full.any():  # all rows are whole members: a height below every log responsibility
+    if full.any():  # all memberships are 1: a height below every log responsibility
         lowest = source.reduce(_lowest, strata, combine=np.minimum)
         lower, found = np.where(full, lowest, lower), np.where(full, 1.0, found)
     return SplitScales(lower, found)
@@ -288,9 +294,9 @@ def _lowest(block: Block, strata: Any) -> Doubles:
 def _rows_in_bins(
     block: Block, lower: Doubles, width: Doubles, places: Integers, tied: Mask, strata: Any
 ) -> Entries:
-    """Find the block's rows in one bin of each stratum; if many, add up weights of equal ones.
+    """Find the block's rows in one bin of each stratum; if many, sum the weights of ties.
 
-    In strata that are ``tied`` all rows of the bin count as equal.
+    In strata that are ``tied`` all rows of the bin count as ties.
     """
     entries = Entries(*rows_in_bins(block.state[strata], block.weights, lower, width, places))
     middle = ((places + 0.5) * width)[entries.strata]
@@ -308,10 +314,9 @@ def _rows_in_bins(
 def _refine_bins(
     lower: Doubles, width: Doubles, places: Integers | int, higher: Mask | bool
 ) -> tuple[Doubles, Doubles]:
-    """Bins for the next pass: within the bin found, or further down or up.
+    """Bins for the next pass: within the bin found, or in a range below or above.
 
-    Neighbouring ranges overlap by a bin, so that a scale on their border cannot fall between them
-    by rounding.
+    Adjacent ranges overlap by a bin, so that rounding cannot lose a scale on their border.
     """
     closer = width / (N_BINS - 2)
     lowered = lower + width - BRACKET_GROWTH * N_BINS * width
@@ -332,16 +337,16 @@ def scale_for_size(
     r"""Solve :math:`\sum_i w_i \min(1, c\,\upsilon_i) = s` exactly, for a pivot and an offset.
 
     ``log_resp`` and ``weights`` are the rows that may be capped or not, in any order. Further rows
-    of weight ``above`` have higher values, and are capped; others have lower ones, are not, and
-    add up to ``rest``, :math:`\sum w_i e^{v_i - e}` with :math:`e` the ``edge``, at most
-    ``min(log_resp)``. The size is at most the weight of all.
+    of weight ``above`` have higher values and are capped; others have lower values, are not capped
+    and sum to ``rest``, :math:`\sum w_i e^{v_i - e}` with :math:`e` the ``edge``, at most
+    ``min(log_resp)``. The size is at most the weight of all rows.
 
-    In falling order, let the first :math:`m` rows be capped. The others carry what is left,
-    and row :math:`m` is not capped iff
+    In descending order, let the first :math:`m` rows be capped. The remaining size is that of the
+    other rows, and row :math:`m` is not capped iff
     :math:`s - W_m \le \sum_{k \ge m} w_k e^{v_k - v_m}`, with :math:`W_m` the capped weight.
-    Once true this stays true as :math:`m` grows: adding rows from below finds the first.
+    Once true this stays true as :math:`m` grows: adding rows in ascending order finds the first.
     """
-    # NumPy sorts: a sort of Numba's takes longer to compile than all other kernels of a fit
+    # sorted by NumPy: Numba's sort takes longer to compile than all other kernels of a fit
     order = np.argsort(log_resp, kind="stable")
     left = size - (above + weights.sum())
     found: tuple[float, float] = add_from_below(log_resp[order], weights[order], left, rest, edge)
@@ -351,11 +356,11 @@ def scale_for_size(
 def allocate_total_size(
     source: BlockSource, lower: float, upper: float, total: float, n_strata: int
 ) -> tuple[Doubles, SplitScales]:
-    r"""Sizes between two bounds that add up to a total, and scales of those off the bounds.
+    r"""Sizes between two bounds with a given total, and scales of those strictly between.
 
-    At the optimum all strata whose size is off the bounds have the same scale :math:`c`:
-    find it from :math:`\sum_j \mathrm{clip}(s_j(c), lo, hi) = B`, where :math:`s_j(c)` is the
-    size of stratum j under scale :math:`c`. The carry holds the log responsibilities.
+    By the KKT conditions all strata whose size is strictly between the bounds have the same scale
+    :math:`c`, which solves :math:`\sum_j \mathrm{clip}(s_j(c), lo, hi) = B`, where :math:`s_j(c)`
+    is the size of stratum j under scale :math:`c`. The state holds the log responsibilities.
     """
     width = np.full(n_strata, FIRST_WIDTH / N_BINS)
     first, linear_width = -width * N_BINS, LINEAR_WIDTH[source.dtype]
@@ -370,7 +375,7 @@ def allocate_total_size(
         k = int(np.count_nonzero(totals >= total)) - 1
         narrow = width[0] <= max(linear_width, np.spacing(np.abs(first[0])))
         if 0 <= k < N_BINS and narrow:
-            # also of equal rows, where no scale meets the total but a mean of two does
+            # with ties no scale may satisfy the total, but a convex combination of two does
             part = (totals[k] - total) / (totals[k] - totals[k + 1])
             mean = (1 - part) * sizes[:, k] + part * sizes[:, k + 1]
             return mean, SplitScales(first, -(k + part) * width)
@@ -379,16 +384,16 @@ def allocate_total_size(
 
 
 class MergedDensities(NamedTuple):
-    r"""Densities in which strata that coincide are one.
+    r"""Densities of groups of coincident strata.
 
-    Members of a group share a row equally. With :math:`\tau` the membership in each of them, the
-    row's likelihood has the part :math:`\tau \sum_j p_j`: a group is a stratum like any other, with
-    the sum of its members' densities, the sum of their dual variables, and their size.
+    Strata of a group share a row equally. With :math:`\tau` the membership in each of them, the
+    likelihood of the row has the term :math:`\tau \sum_j p_j`: a group acts as one stratum, with
+    the sum of the densities, the sum of the dual variables, and the size of each.
     """
 
     model: StrataModel
     groups: Indices
-    """Group of each stratum, of shape (n_strata,), numbered by their first members."""
+    """Group of each stratum, of shape (n_strata,), numbered by their first stratum."""
 
     @property
     def counts(self) -> Indices:
@@ -405,7 +410,7 @@ class MergedDensities(NamedTuple):
         return self.merge_logs(self.model.log_densities(rows))
 
     def merge_logs(self, logs: Floats) -> Floats:
-        """Give logs of sums over the strata of each group, (n_groups, n_rows)."""
+        """Log of the sum over the strata of each group, (n_groups, n_rows)."""
         if self.distinct:
             return logs
         _, firsts = np.unique(self.groups, return_index=True)
@@ -415,11 +420,11 @@ class MergedDensities(NamedTuple):
         return merged
 
     def merge_sizes(self, sizes: Doubles) -> Doubles:
-        """Size of each group's members, the mean where sizes may range."""
+        """Size of each group's strata, their mean where sizes may differ."""
         return sizes if self.distinct else np.bincount(self.groups, sizes) / self.counts
 
     def merge_scales(self, log_scales: Doubles) -> Doubles:
-        """Log scales of the groups, that is, minus the logs of their dual variables."""
+        """Log scales of the groups: minus the logs of their dual variables."""
         if self.distinct:
             return log_scales
         return np.bincount(self.groups, log_scales) / self.counts - np.log(self.counts)
@@ -435,7 +440,7 @@ class MergedDensities(NamedTuple):
 
 
 def coincident_groups(model: StrataModel) -> Indices:
-    """Put each stratum to the first one before it that it coincides with, or else apart."""
+    """Group each stratum with the first earlier one that it coincides with."""
     firsts = [0]
     groups = np.zeros(len(model.gaussians.means), dtype=np.intp)
     for j in range(1, len(groups)):
@@ -474,13 +479,13 @@ def jeffreys_divergences(model: StrataModel, j: int, others: list[int]) -> Doubl
 
 
 def optimal_memberships(log_density: Floats, log_scales: Doubles) -> tuple[Floats, Doubles]:
-    r"""Memberships that are best for each row at fixed dual variables, and :math:`\log Z_i`."""
+    r"""Optimal memberships of each row at fixed dual variables, and :math:`\log Z_i`."""
     memberships, bounds = bound_row_sums(log_density, log_scales)
     return memberships, complete_memberships(log_density, log_scales, memberships, bounds)
 
 
 class DualRows(NamedTuple):
-    """Rows of which the dual problem is evaluated."""
+    """Rows on which the dual problem is evaluated."""
 
     log_density: Floats  # (n_groups, n_rows)
     weights: Doubles
@@ -492,7 +497,7 @@ class DualRows(NamedTuple):
         return cls(densities.log_densities(block.rows), block.weights, indices)
 
     def evaluate(self, log_scales: Doubles, radius: Doubles) -> tuple[Evaluated, Doubles]:
-        """Evaluate the sizes, and give the log likelihood of each row."""
+        """Sizes and their changes, and the log likelihood of each row."""
         memberships, log_sums = optimal_memberships(self.log_density, log_scales)
         sizes, fractions, breakpoints = sizes_and_breakpoints(
             self.log_density, memberships, log_sums, self.weights, log_scales, radius, N_DUAL_BINS
@@ -501,21 +506,21 @@ class DualRows(NamedTuple):
         return (sizes, fractions, breakpoints, rounding), log_sums
 
     def nearest_breakpoints(self, log_scales: Doubles, residual: Doubles) -> Breakpoints:
-        """Find the rows nearest to each group's scale with slack for what its size lacks."""
+        """Rows nearest to each group's scale with slack for the residual of its size constraint."""
         memberships, log_sums = optimal_memberships(self.log_density, log_scales)
         parts = []
-        for j, lack in enumerate(residual):
+        for j, deficit in enumerate(residual):
             tau = memberships[j].astype(np.float64)
-            slack = 1 - tau if lack > 0 else tau
+            slack = 1 - tau if deficit > 0 else tau
             distance = np.abs(log_sums - self.log_density[j] - log_scales[j])
             capacity = slack * self.weights
             eligible = np.flatnonzero(capacity > 0)
-            enough = eligible[capacity[eligible] >= abs(lack)]
+            enough = eligible[capacity[eligible] >= abs(deficit)]
             if len(enough) > 0:
                 best = enough[[distance[enough].argmin()]]
             else:
                 nearest = eligible[np.argsort(distance[eligible], kind="stable")]
-                best = nearest[: np.searchsorted(np.cumsum(capacity[nearest]), abs(lack)) + 1]
+                best = nearest[: np.searchsorted(np.cumsum(capacity[nearest]), abs(deficit)) + 1]
             own = np.full(len(best), j)
             fields = own, distance[best], slack[best], self.indices[best], self.weights[best]
             parts.append(Breakpoints(*fields))
@@ -523,11 +528,11 @@ class DualRows(NamedTuple):
 
 
 class Breakpoints(NamedTuple):
-    """Rows that could take what sizes lack, one entry for each group and row."""
+    """Rows with slack for the residuals of the size constraints, an entry per group and row."""
 
     groups: Indices
-    distance: Doubles  # between the log scale and the one at which the membership turns
-    slack: Doubles  # by how much the membership may change
+    distance: Doubles  # from the log scale to the breakpoint
+    slack: Doubles  # largest possible change of the membership
     rows: Indices
     weights: Doubles
 
@@ -538,22 +543,22 @@ def _concatenated(left: Any, right: Any) -> Any:
 
 
 class ActiveSet(NamedTuple):
-    r"""The rows with a breakpoint near given log scales, and sizes in all others.
+    r"""Active set: the rows with a breakpoint near given log scales, and the sizes of all others.
 
-    A row without a fraction has :math:`Z = \sum_j p_j` over the strata that it is full in. That
-    does not depend on dual variables: none of its memberships changes before some scale passes its
-    :math:`Z / p_j`.
+    A row without a fractional membership has :math:`Z = \sum_j p_j` over the strata with membership
+    1. That does not depend on the dual variables: none of its memberships changes before some scale
+    passes its :math:`Z / p_j`.
     """
 
     rows: DualRows
     fixed_sizes: Doubles
-    """Sizes that the strata have in the other rows."""
+    """Sizes of the strata over the other rows."""
     log_scales: Doubles
     radius: Doubles
-    """Every other row has its breakpoint farther away than this."""
+    """Distance within which no other row has a breakpoint."""
 
     def remaining_radius(self, log_scales: Doubles) -> Doubles:
-        """How far from these log scales no other row has a breakpoint."""
+        """Distance from these log scales within which no other row has a breakpoint."""
         return self.radius - np.abs(log_scales - self.log_scales)
 
 
@@ -566,7 +571,7 @@ class DualProblem:
         self._keeps_active = False
 
     def evaluate(self, log_scales: Doubles, radius: Doubles) -> Evaluated:
-        """Sizes at these log scales, and how they would change within a radius."""
+        """Sizes at these log scales, and their changes within a radius."""
         active = self._active
         if active is not None and (active.remaining_radius(log_scales) >= radius).all():
             (sizes, *changes), _ = active.rows.evaluate(log_scales, radius)
@@ -583,7 +588,7 @@ class DualProblem:
         return evaluated
 
     def plan_active_set(self, evaluated: Evaluated, radius: Doubles, next_radius: Doubles) -> None:
-        """Decide from what was seen within a radius whether the next active set is small."""
+        """Decide from the breakpoints within a radius whether to keep the next active set."""
         n_rows, n_groups = self._source.shape[0], len(radius)
         _, fractions, breakpoints, _ = evaluated
         near = breakpoints.sum(axis=1) * ACTIVE_RADIUS_FACTOR * next_radius / radius + fractions
@@ -592,12 +597,12 @@ class DualProblem:
         self._keeps_active = n_rows * n_groups >= MIN_ENTRIES and share * n_rows <= most
 
     def nearest_breakpoints(self, log_scales: Doubles, residual: Doubles) -> Breakpoints:
-        """For each group the rows that could take what its size lacks."""
+        """Rows of each group with slack for the residual of its size constraint."""
         if self._active is not None:
             found = self._active.rows.nearest_breakpoints(log_scales, residual)
             capacity = np.bincount(found.groups, found.slack * found.weights, len(residual))
             known = found.distance <= self._active.remaining_radius(log_scales)[found.groups]
-            # unless rows outside the active set might be among them
+            # unless rows outside the active set might be nearer
             if known.all() and (capacity >= np.abs(residual)).all():
                 return found
         state = self._densities, log_scales, residual
@@ -644,23 +649,24 @@ def _nearest_breakpoints(
 def solve_dual(
     source: BlockSource, densities: MergedDensities, log_scales: Doubles, sizes: Doubles
 ) -> tuple[Doubles, list[tuple[int, int, np.float64]]]:
-    r"""Find the dual variables at which the rows' own best memberships give the wanted sizes.
+    r"""Dual ascent: find the dual variables whose optimal memberships satisfy the size constraints.
 
-    Log scales :math:`\log c_j = -\log\lambda_j` to start from and sizes are those of the strata;
-    the result has the groups' log scales, and adjustments (row, group, amount) that make sizes
-    exact. With the Gaussians fixed the problem in :math:`\tau` is concave, and at the optimum each
-    row has the memberships that are best for it at the dual variables :math:`\lambda_j`. A size
-    rises with its own :math:`c_j` and falls with the others', the more so its own: so all scales
-    are corrected at once, each as if the others stood still. Of strata that coincide that would not
-    be true, and no dual variable tells them apart: they are one group and have one.
-    A row turns from none to full membership at one value of :math:`\log c_j`; where :math:`c_j` is
-    so large that no float lies between, one row takes the fraction that makes the size exact.
+    Starting log scales :math:`\log c_j = -\log\lambda_j` and sizes are those of the strata; the
+    result has the groups' log scales, and adjustments (row, group, amount) that make sizes exact.
+    With the Gaussians fixed the problem in :math:`\tau` is concave, and at the optimum (KKT
+    conditions) the memberships of each row maximise the Lagrangian at the dual variables
+    :math:`\lambda_j`. A size increases with its own :math:`c_j` and decreases, by less, with the
+    others: so a step changes all scales, each as if the others were fixed. Dual variables of
+    coincident strata are not identified: such strata form one group with one dual variable.
+    A membership changes from 0 to 1 at one value of :math:`\log c_j`, its breakpoint; where
+    :math:`c_j` is so large that no float lies between, one row takes the fractional membership
+    that makes the size exact.
     """
     log_scales, sizes = densities.merge_scales(log_scales), densities.merge_sizes(sizes)
     heaviest, problem = float(source.weights.max()), DualProblem(source, densities)
     radius = np.full(len(sizes), FIRST_RADIUS)
     best_left, best_scales, best_residual, stalled = np.inf, log_scales, sizes, 0
-    for turn in range(1, _max_passes(source.shape[0], len(sizes)) + 1):
+    for iteration in range(1, _max_passes(source.shape[0], len(sizes)) + 1):
         evaluated = problem.evaluate(log_scales, radius)
         residual = sizes - evaluated[0]
         step, step_radius, at_breakpoint = _dual_step(
@@ -675,9 +681,9 @@ def solve_dual(
             break
         moving = ~done
         if stalled > MAX_JOINT_STALLS:
-            # strata that take rows from each other in turn come to rest if they move one by one
-            waiting = np.flatnonzero(moving)
-            moving = np.arange(len(sizes)) == waiting[turn % len(waiting)]
+            # joint steps of strata that exchange rows may oscillate; coordinate steps converge
+            unmet = np.flatnonzero(moving)
+            moving = np.arange(len(sizes)) == unmet[iteration % len(unmet)]
         log_scales = np.where(moving, log_scales + step, log_scales)
         next_radius = np.where(moving, step_radius, radius)
         problem.plan_active_set(evaluated, radius, next_radius)
@@ -697,17 +703,18 @@ def _dual_step(
     radius: Doubles,
     heaviest: float,
 ) -> tuple[Doubles, Doubles, Mask]:
-    """Walk outwards from each log scale until enough rows have changed; by group.
+    """Step of each log scale that makes up for the residual, by the breakpoints passed.
 
-    Gives the steps, the radii to look at next, and whether a scale is at its best: the very next
-    row makes up for the residual, and beyond STEEP_LOG_SCALE hardly any fraction occurs.
+    Gives the steps, the next radii, and whether a scale is optimal up to one row: the nearest
+    breakpoint makes up for the residual, and the scale is above STEEP_LOG_SCALE, where fractional
+    memberships are rare.
     """
     _, fractions, breakpoints, _ = evaluated
     side = np.where(residual > 0, 1.0, -1.0)
     outwards = np.where(
         residual[:, None] > 0, breakpoints[:, N_DUAL_BINS:], breakpoints[:, N_DUAL_BINS - 1 :: -1]
     )
-    # what rows with a fraction gain up to each far edge, (n_groups, N_DUAL_BINS)
+    # change of fractional memberships up to each outer edge, (n_groups, N_DUAL_BINS)
     edges = np.arange(1, N_DUAL_BINS + 1) * (radius / N_DUAL_BINS)[:, None]
     slope = fractions * np.exp(np.minimum(log_scales, MAX_LOG_SCALE))
     limit = MAX_LOG_SCALE / 12
@@ -722,12 +729,12 @@ def _dual_step(
     gain = gained[own, k] - before
     part = np.minimum(np.abs(residual) - before, gain) / np.where(gain > 0, gain, 1.0)
     next_row = outwards[own, k]
-    # a single row with its breakpoint in this bin has to be passed, or nothing changes
+    # a single breakpoint in this bin has to be passed for the size to change
     moves = (k + np.where(next_row > 0, 1.0, part)) * radius / N_DUAL_BINS
     moves = np.where(crossed, moves, radius)
     first = k == (outwards > 0).argmax(axis=1)
     single = (next_row <= heaviest) & first & (np.abs(residual) <= next_row)
-    # equal rows turn together: no float lies between none and all of them
+    # tied rows change together: no float lies between none and all of them
     stuck = crossed & (moves <= 4 * np.spacing(np.abs(log_scales)))
     next_radius = np.where(
         crossed, radius / RADIUS_SHRINK, np.minimum(RADIUS_GROWTH * radius, MAX_RADIUS)
@@ -738,19 +745,19 @@ def _dual_step(
 def _exact_size_adjustments(
     found: Breakpoints, residual: Doubles
 ) -> list[tuple[int, int, np.float64]]:
-    """Choose rows that take what the sizes still lack, few for each group.
+    """Distribute the residuals of the size constraints to few rows per group.
 
-    Amounts are NumPy's floats, so that a float32 membership is added to in double precision.
+    Amounts are NumPy floats, so that a float32 membership is changed in double precision.
     """
     adjustments = []
-    for j, lack in enumerate(residual):
+    for j, deficit in enumerate(residual):
         own = np.flatnonzero(found.groups == j)
         own = own[np.argsort(found.distance[own], kind="stable")]
-        enough = own[found.slack[own] * found.weights[own] >= abs(lack)]
+        enough = own[found.slack[own] * found.weights[own] >= abs(deficit)]
         taken = 0.0
         for entry in enough[:1] if len(enough) else own:
             slack, weight = found.slack[entry], found.weights[entry]
-            amount = np.clip((lack - taken) / weight, -slack, slack)
+            amount = np.clip((deficit - taken) / weight, -slack, slack)
             if amount != 0:
                 adjustments.append((int(found.rows[entry]), j, amount))
             taken += amount * weight
@@ -769,7 +776,7 @@ def exact_memberships(
     sizes: Doubles,
     em_scales: SplitScales | None = None,
 ) -> tuple[Fitted, Doubles]:
-    """Memberships at exact dual variables, sought from log scales of the strata; the new ones."""
+    """Memberships at exact dual variables, and the log scales; the given ones are the start."""
     found, adjustments = solve_dual(source, densities, log_scales, sizes)
     log_scales = densities.expand_scales(found)
     return source.collect(exact_block, densities, found, adjustments, em_scales), log_scales
@@ -782,7 +789,7 @@ def exact_block(
     adjustments: list[tuple[int, int, np.float64]],
     em_scales: SplitScales | None = None,
 ) -> tuple[Floats, tuple[float, Doubles, float]]:
-    """Memberships that are best for each row at log scales of groups, but for adjustments."""
+    """Optimal memberships of each row at the groups' log scales, plus adjustments."""
     log_density, weights, em_objective = densities.log_densities(block.rows), block.weights, 0.0
     by_group, log_sums = optimal_memberships(log_density, log_scales)
     for row, group, amount in adjustments:
@@ -794,7 +801,7 @@ def exact_block(
     memberships = densities.expand_memberships(by_group)
     if em_scales is not None and densities.distinct:
         *_, em_objective = responsibilities(log_density, block.state, weights, *em_scales)
-    elif em_scales is not None:  # as if strata that coincide shared equally
+    elif em_scales is not None:  # with coincident strata sharing equally
         merged = densities.merge_logs(capped_log_memberships(block.state, em_scales))
         log_shares = merged - np.log(densities.counts)[:, None]
         em_objective = weights @ np.logaddexp.reduce(log_shares + log_density, axis=0)
@@ -805,7 +812,7 @@ def exact_block(
 def em_block(
     block: Block, model: StrataModel, scales: SplitScales
 ) -> tuple[Floats, tuple[float, Doubles, float]]:
-    """Memberships under scales, as the last iteration left them."""
+    """Memberships of the last EM iteration."""
     log_density = model.log_densities(block.rows)
     *_, objective = responsibilities(log_density, block.state, block.weights, *scales)
     memberships = np.exp(capped_log_memberships(block.state, scales)).T

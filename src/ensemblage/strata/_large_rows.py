@@ -1,4 +1,4 @@
-"""Strata ensembles of rows on disk or on a cluster: strata on all, members on a sample."""
+"""Strata ensembles for rows on disk or on a cluster: strata on all rows, members on a sample."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 MAX_SEARCH_ROWS = 20_000
-"""On so many rows at most the number and size of strata are chosen."""
+"""Largest number of rows on which number and size of strata are chosen."""
 MIN_CLASS_ROWS = 50
-"""So many rows of each class are taken in any case, where there are as many."""
+"""Smallest number of rows drawn of each class, if it has as many."""
 OVERSAMPLING = 1.2
-"""Somewhat more rows than wanted are drawn, of which the first count."""
+"""Expected number of rows drawn, relative to the number needed."""
 
 
 class PrefittedStrata(BaseEstimator):
-    """A stratifier that was fitted on other rows: ``fit`` gives memberships only.
+    """A stratifier fitted on other rows: ``fit`` only sets memberships.
 
-    A row counts in the strata that it was drawn for, by ``drawn`` of shape (n_rows, n_strata).
+    Memberships are zero in strata that a row was not drawn for; ``drawn`` is (n_rows, n_strata).
     """
 
     def __init__(self, strata: Any, drawn: Any) -> None:
@@ -50,11 +50,11 @@ class PrefittedStrata(BaseEstimator):
 def fit_large(
     ensemble: Any, X: Any, y: Any, sample_weight: Any, *, sources: Any, groups: Any
 ) -> None:
-    """Fit an ensemble to rows behind blocks: strata on all of them, members on some of each."""
+    """Fit an ensemble to rows in blocks: strata on all rows, members on samples of strata."""
     if sources is not None or groups is not None:
         raise ValueError(
-            "sources and groups are for rows in memory: leave them out where X is a file or a "
-            "Dask collection."
+            "sources and groups require rows in memory: omit them if X is a file or a Dask "
+            "collection."
         )
     source, y, classes = read_source(ensemble, X, y, sample_weight)
     search_seed, strata_seed, row_seed = draw_seeds(ensemble.random_state, 3)
@@ -70,7 +70,7 @@ def fit_large(
     with source:
         passed = {} if sample_weight is None else {"sample_weight": source.weights}
         fitted.fit(source, y, **passed)
-    fitted.__dict__.pop("feature_names_in_", None)  # the ensemble hands it arrays
+    fitted.__dict__.pop("feature_names_in_", None)  # the ensemble passes arrays
     drawn = sample_strata(fitted, source, ensemble.max_member_rows, row_seed)
     others = sample_classes(classes, np.random.default_rng(row_seed))
     indices = np.unique(np.concatenate([*drawn, others]))
@@ -87,7 +87,7 @@ def fit_large(
 def read_source(
     ensemble: Any, X: Any, y: Any, sample_weight: Any
 ) -> tuple[BlockSource, NDArray[Any], Indices | None]:
-    """Open the rows; give them with the target, and codes of classes, -1 without weight."""
+    """Open the rows; return them, the target, and class codes, -1 for rows without weight."""
     source = open_blocks(X)
     note_columns(ensemble, source, min_rows=2)
     y = column_or_1d(y, warn=True)
@@ -101,13 +101,13 @@ def read_source(
 
 
 def _stratifier(ensemble: Any, settings: dict[str, Any], seed: int) -> Any:
-    """Make the stratifier that is fitted to all rows."""
+    """Unfitted stratifier for all rows."""
     given = ensemble.stratifier
     fresh = set_seed(clone(HISS() if given is None else given), seed)
     if not isinstance(fresh, GaussianStrata):
         raise TypeError(
-            f"stratifier={given!r} takes rows in memory only. Rows on disk or on a cluster "
-            "are divided by HISS or MixtureStrata; write them as a pipeline would make them."
+            f"stratifier={given!r} takes rows in memory only. Use HISS or MixtureStrata for rows "
+            "on disk or on a cluster, and apply other steps of a pipeline to the file first."
         )
     return fresh.set_params(
         **{name: value for name, value in settings.items() if value is not None}
@@ -115,7 +115,7 @@ def _stratifier(ensemble: Any, settings: dict[str, Any], seed: int) -> Any:
 
 
 def sample_rows(weights: Doubles, classes: Indices | None, seed: int) -> Indices:
-    """Draw MAX_SEARCH_ROWS rows at most, all with the same probability, and some of each class."""
+    """Draw at most MAX_SEARCH_ROWS rows at random, and some rows of each class."""
     generator = np.random.default_rng(seed)
     present = np.flatnonzero(weights)
     n_drawn = min(MAX_SEARCH_ROWS, len(present))
@@ -124,7 +124,7 @@ def sample_rows(weights: Doubles, classes: Indices | None, seed: int) -> Indices
 
 
 def sample_classes(classes: Indices | None, generator: np.random.Generator) -> Indices:
-    """Draw some rows of each class, so that no rare one is lost; none for a numeric target."""
+    """Draw some rows of each class, so that rare ones are included; none for a numeric target."""
     if classes is None:
         return np.empty(0, dtype=np.intp)
     own = [np.flatnonzero(classes == code) for code in range(int(classes.max()) + 1)]
@@ -133,7 +133,7 @@ def sample_classes(classes: Indices | None, generator: np.random.Generator) -> I
 
 
 def sample_strata(stratifier: Any, source: BlockSource, most: int, seed: int) -> list[Indices]:
-    r"""Draw so many rows of each stratum at most, without replacement, by their memberships.
+    r"""Draw at most ``most`` rows of each stratum by membership, without replacement.
 
     Weighted sampling of Efraimidis and Spirakis: a row of membership m and weight w has the key
     :math:`e / (m w)`, with e from the exponential distribution; the smallest keys are taken.
@@ -158,7 +158,7 @@ def _stratum_sizes(block: Block, stratifier: Any) -> tuple[Doubles]:
 def _sample_keys(
     block: Block, stratifier: Any, limits: Doubles, seed: int
 ) -> list[tuple[Doubles, Indices]]:
-    """For each stratum, keys up to its limit and the indices of their rows."""
+    """Keys up to the limit of each stratum, and the indices of their rows."""
     shares = np.asarray(stratifier.transform(block.rows), dtype=float) * block.weights[:, None]
     keys = np.full(shares.shape, np.inf)
     draws = np.random.default_rng([seed, block.start]).exponential(size=shares.shape)

@@ -1,4 +1,4 @@
-"""Linear members that scale their own columns."""
+"""Linear models on standardised columns."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ Doubles = NDArray[np.float64]
 Objective = Callable[[Doubles], tuple[float, Doubles]]
 
 MAX_LINE_SEARCHES = 50
-"""scikit-learn's: trials of the line search per step."""
+"""Line search steps per iteration, as in scikit-learn."""
 MIN_GAIN = 64 * np.finfo(float).eps
-"""scikit-learn's: the least relative gain of a step."""
+"""Smallest relative gain of an iteration, as in scikit-learn."""
 ALPHAS: Doubles = np.power(10.0, np.arange(-3.0, 4.0))
-"""Penalties of ridge regression to choose from."""
+"""Candidate penalties of ridge regression."""
 
 
 def solve_logistic(
@@ -60,9 +60,9 @@ def solve_logistic(
 ) -> tuple[Doubles, Doubles, int]:
     r"""Minimise the mean logistic loss plus :math:`\|w\|^2 / (2 C \sum_i s_i)` by L-BFGS.
 
-    As scikit-learn to the bit, without its checks: X are finite, C-contiguous doubles, classes are
-    coded from zero. Gives coefficients, (n_classes, n_features) or one row for two classes,
-    intercepts and the number of iterations.
+    Bit-identical to scikit-learn, without its checks: X is finite, C-contiguous and float64,
+    classes are codes from zero. Gives coefficients, (n_classes, n_features) or one row for
+    two classes, intercepts and the number of iterations.
     """
     n_classes = int(codes.max()) + 1
     total = len(X) if weights is None else np.sum(weights)
@@ -79,8 +79,8 @@ def solve_logistic(
     n_iter = min(found.nit, max_iter)
     if found.status != 0:
         warn_user(
-            f"lbfgs failed to converge after {n_iter} iterations: {found.message}. Raise "
-            f"`max_iter` (now {max_iter}).",
+            f"lbfgs failed to converge after {n_iter} iterations: {found.message}. "
+            f"Increase `max_iter` (now {max_iter}).",
             ConvergenceWarning,
         )
     coef = found.x.reshape((n_outputs, -1), order="F")
@@ -132,9 +132,9 @@ def _many_classes(
 
 
 def _is_plain(X: Any, y: Any = None, dtype: Any = None) -> bool:
-    """Whether rows, and a target of a dtype, need no check: many small members are fitted on such.
+    """Whether rows, and a target of a dtype, need no validation.
 
-    scikit-learn's check of any kind of input takes ten times as long as a product with them.
+    Many small members are fitted; validation would take ten times as long as a matrix product.
     """
     if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or X.size == 0:
         return False
@@ -143,10 +143,10 @@ def _is_plain(X: Any, y: Any = None, dtype: Any = None) -> bool:
 
 
 def _column_moments(rows: Doubles, weights: Doubles | None) -> tuple[Doubles, Doubles]:
-    """Mean and standard deviation of each column; one for columns that do not vary."""
+    """Mean and standard deviation of each column; 1 for constant columns."""
     mean = np.average(rows, axis=0, weights=weights)
     variance = np.average((rows - mean) ** 2, axis=0, weights=weights)
-    # as far as rounding lets a constant column vary
+    # variance of a constant column after rounding
     rounding = len(rows) * np.finfo(float).eps * np.abs(mean)
     return mean, np.where(variance > rounding**2, np.sqrt(variance), 1.0)
 
@@ -155,31 +155,31 @@ def _column_moments(rows: Doubles, weights: Doubles | None) -> tuple[Doubles, Do
 class ScaledLogisticRegression(ClassifierMixin, DocLinkMixin, BaseEstimator):
     r"""Logistic regression whose penalty does not depend on the columns' units.
 
-    Columns are standardised for the fit. The coefficients are then put back into the columns'
-    own units, so that a prediction costs no more than that of a plain logistic regression, and a
-    coefficient reads as the change in log odds per unit.
+    Columns are standardised for the fit. The coefficients are then converted to the original units,
+    so that a prediction costs no more than that of logistic regression, and a coefficient is the
+    change in log-odds per unit.
 
     Parameters
     ----------
     C : float, default=1.0
         Inverse of the L2 penalty on the coefficients of the standardised columns.
     fit_intercept : bool, default=True
-        Whether the log odds at the means of the columns are fitted, or zero.
+        Whether to fit the log-odds at the column means; otherwise they are zero.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in :class:`~sklearn.linear_model.LogisticRegression`.
     tol : float, default=1e-4
-        Largest gradient at which L-BFGS stops.
+        Tolerance of L-BFGS on the gradient.
     max_iter : int, default=100
-        Most iterations of L-BFGS.
+        Maximum number of iterations of L-BFGS.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        In the columns' units.
+        Coefficients in the original units.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Log odds where all columns are zero.
+        Log-odds where all columns are zero.
     n_iter_ : ndarray of shape (1,)
         Number of iterations.
     n_features_in_ : int
@@ -189,18 +189,17 @@ class ScaledLogisticRegression(ClassifierMixin, DocLinkMixin, BaseEstimator):
 
     See Also
     --------
-    StrataEnsembleClassifier : Its default members.
+    StrataEnsembleClassifier : Uses it as default member.
 
     Notes
     -----
-    With mean :math:`m_j`, deviation :math:`s_j` (weighted, if rows have weights) and the learned
-    :math:`w, b` of standardised columns, the log odds are
+    With mean :math:`m_j`, standard deviation :math:`s_j` (weighted, if rows have weights) and the
+    coefficients :math:`w, b` of standardised columns, the log-odds are
 
     .. math:: b + \sum_j w_j \frac{x_j - m_j}{s_j}
               = \Big(b - \sum_j \frac{w_j}{s_j} m_j\Big) + \sum_j \frac{w_j}{s_j} x_j .
 
-    ``fit_intercept=False`` lets the log odds be zero at the means, so that ``intercept_`` is not
-    zero.
+    With ``fit_intercept=False`` the log-odds are zero at the means, so ``intercept_`` is not zero.
 
     Examples
     --------
@@ -235,7 +234,7 @@ class ScaledLogisticRegression(ClassifierMixin, DocLinkMixin, BaseEstimator):
 
     @guarded_fit
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> Self:
-        """Fit on standardised columns, and put the coefficients into the columns' units.
+        """Fit on standardised columns; convert the coefficients to the original units.
 
         Parameters
         ----------
@@ -255,7 +254,7 @@ class ScaledLogisticRegression(ClassifierMixin, DocLinkMixin, BaseEstimator):
         if plain and _is_plain(X, y, np.intp) and self._fit_plain(X, y):
             return self
         self._validate_params()
-        # double precision: columns far from zero cancel against the intercept
+        # double precision: cancellation of columns far from zero against the intercept
         refuse_dates(self, X)
         rows = check_array(X, dtype=np.float64, estimator=self, input_name="X")
         refuse_overflow(rows)
@@ -264,14 +263,14 @@ class ScaledLogisticRegression(ClassifierMixin, DocLinkMixin, BaseEstimator):
         mean, scale = _column_moments(rows, sample_weight)
         inner = LogisticRegression(**self.get_params())
         inner.fit((rows - mean) / scale, y, sample_weight)
-        validate_data(self, X, skip_check_array=True)  # notes the names of a frame's columns
+        validate_data(self, X, skip_check_array=True)  # sets feature_names_in_
         self.classes_, self.n_iter_ = inner.classes_, inner.n_iter_
         self.coef_ = inner.coef_ / scale
         self.intercept_ = inner.intercept_ - self.coef_ @ mean
         return self
 
     def _fit_plain(self, X: Any, y: Any) -> bool:
-        """Fit without checks, to the bit as with them; False where these are needed."""
+        """Fit without validation, with bit-identical results; False where validation is needed."""
         settings: dict[str, Any] = {"C": self.C, "tol": self.tol, "max_iter": self.max_iter}
         if not (type(self.max_iter) is int and min(settings.values()) > 0 and np.inf > self.C):
             return False
@@ -279,7 +278,7 @@ class ScaledLogisticRegression(ClassifierMixin, DocLinkMixin, BaseEstimator):
         classes, codes = np.unique(y, return_inverse=True)
         rows = np.ascontiguousarray((X - mean) / scale)
         if len(classes) < 2 or not np.isfinite(rows).all():
-            return False  # refused by the checks, in scikit-learn's words
+            return False  # scikit-learn's validation raises the error
         coef, intercept, n_iter = solve_logistic(
             rows, codes, fit_intercept=self.fit_intercept, **settings
         )
@@ -291,7 +290,7 @@ class ScaledLogisticRegression(ClassifierMixin, DocLinkMixin, BaseEstimator):
         return True
 
     def decision_function(self, X: Any) -> Doubles:
-        """Log odds; for more than two classes, one unnormalised log probability per class.
+        """Log-odds; for more than two classes, one unnormalised log probability per class.
 
         Parameters
         ----------
@@ -363,7 +362,7 @@ class ScaledLogisticRegression(ClassifierMixin, DocLinkMixin, BaseEstimator):
         return np.log(self.predict_proba(X))
 
     def _check_fitted(self) -> None:
-        """Refuse coefficients that no fit makes."""
+        """Reject coefficients that are not the result of a fit."""
         rows = 1 if len(self.classes_) == 2 else len(self.classes_)
         expect(len(self.classes_) > 1, "there is one class")
         expect_array(self, "coef_", (rows, self.n_features_in_))
@@ -374,23 +373,23 @@ class ScaledLogisticRegression(ClassifierMixin, DocLinkMixin, BaseEstimator):
 class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
     r"""Ridge regression whose penalty does not depend on the columns' units.
 
-    Columns are standardised for the fit. The coefficients are then put back into the columns'
-    own units, so that a coefficient reads as the change of the target per unit.
+    Columns are standardised for the fit. The coefficients are then converted to the original units,
+    so that a coefficient is the change of the target per unit.
 
     Parameters
     ----------
     alpha : float or "auto", default="auto"
-        Penalty on the coefficients of the standardised columns; ``"auto"`` takes the one of
-        0.001 to 1000 with the least squared error on rows left out one at a time.
+        L2 penalty on the coefficients of the standardised columns; ``"auto"`` chooses from 0.001
+        to 1000 by leave-one-out cross-validation.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        In the columns' units.
+        Coefficients in the original units.
     intercept_ : float
-        The target where all columns are zero.
+        Prediction where all columns are zero.
     alpha_ : float
-        The penalty in use.
+        The penalty used.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -398,15 +397,15 @@ class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
 
     See Also
     --------
-    StrataEnsembleRegressor : Its default members.
-    ScaledLogisticRegression : The same for classes.
+    StrataEnsembleRegressor : Uses it as default member.
+    ScaledLogisticRegression : Classification.
 
     Notes
     -----
     With standardised columns Z and the centred target it minimises :math:`\|y - Zw\|^2 + \alpha
-    \|w\|^2`. A row m that is left out has the residual :math:`r_m / (1 - h_m)`, with
-    :math:`h_m = 1/n + z_m^T (Z^T Z + \alpha I)^{-1} z_m`, so that all penalties are judged by one
-    decomposition.
+    \|w\|^2`. The leave-one-out residual of row m is :math:`r_m / (1 - h_m)`, with
+    :math:`h_m = 1/n + z_m^T (Z^T Z + \alpha I)^{-1} z_m`, so that one decomposition serves all
+    penalties.
 
     Examples
     --------
@@ -428,7 +427,7 @@ class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
     @guarded_fit
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> Self:
-        """Fit on standardised columns, and put the coefficients into the columns' units.
+        """Fit on standardised columns; convert the coefficients to the original units.
 
         Parameters
         ----------
@@ -480,7 +479,7 @@ class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
         return refuse_infinite(np.ascontiguousarray(X) @ self.coef_ + self.intercept_)
 
     def _check_fitted(self) -> None:
-        """Refuse coefficients that no fit makes."""
+        """Reject coefficients that are not the result of a fit."""
         expect_fitted(self, {"alpha_": "number 0..", "intercept_": "number"})
         expect_array(self, "coef_", (self.n_features_in_,))
 
@@ -488,16 +487,16 @@ class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
 def _solve_ridge(
     X: Doubles, y: Doubles, weights: Doubles, alphas: Doubles
 ) -> tuple[float, Doubles, float]:
-    """Choose the penalty with the least leave-one-out error, of equals the largest, and solve.
+    """Choose the penalty by leave-one-out error, ties to the largest, and solve.
 
-    Of a row with a weight one copy is left out. Gives the penalty, coefficients in the columns'
-    units, and the intercept.
+    One copy of a weighted row is left out. Gives the penalty, coefficients in the original units,
+    and the intercept.
     """
     total = weights.sum()
     column_mean, mean = weights @ X / total, float(weights @ y / total)
     centred = X - column_mean
     variance = weights @ centred**2 / total
-    # as far as rounding lets a constant column vary
+    # variance of a constant column after rounding
     rounding = len(X) * np.finfo(float).eps * np.abs(column_mean)
     scale = np.where(variance > rounding**2, np.sqrt(variance), 1.0)
     rows, y = centred / scale, y - mean

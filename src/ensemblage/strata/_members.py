@@ -1,4 +1,4 @@
-"""Members of a strata ensemble: their rows, fits and outputs, and the choice of strata by folds."""
+"""Members of a strata ensemble: rows, fits, outputs; choice of number and size of strata."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 Member = tuple[str, EstimatorTemplate]
-"""Response method of a kind of member, and of what copies are fitted."""
+"""Response method and template of a member."""
 
 
 class EnsembleParts(NamedTuple):
-    """What the user's parameters come to."""
+    """Members, anchors and fusion resolved from the parameters."""
 
     members: list[Member]
     anchors: list[Member]
     fusion: Fusion
     soft: bool
-    """Whether memberships are passed as weights."""
+    """Whether memberships are passed as sample weights."""
     requires_fit: bool
-    """Whether the fusion learns from out-of-fold outputs."""
+    """Whether the fusion is fitted on out-of-fold outputs."""
 
 
 class MemberTask(NamedTuple):
-    """What one member is fitted on.
+    """Rows and weights that one member is fitted on.
 
-    It learns ``rows``; ``weights``, those of all rows, are passed to its ``fit`` unless None. An
-    anchor has no stratum.
+    It is fitted on ``rows``; ``weights``, of all rows, are passed to ``fit`` unless None. An anchor
+    has no stratum.
     """
 
     response_method: str
@@ -73,7 +73,7 @@ class StrataFit(NamedTuple):
     """A fitted stratifier, the members' tasks on its strata, and their out-of-fold outputs.
 
     ``settings`` are parameters of the stratifier. ``outputs``, (n_members, n_samples, n_outputs),
-    are there where there are folds; ``error`` is the fusion's on them.
+    are None without folds; ``error`` is that of the fusion on them.
     """
 
     settings: dict[str, Any]
@@ -86,12 +86,12 @@ class StrataFit(NamedTuple):
 
     @property
     def strata_of_rows(self) -> Indices:
-        """The stratum in which each row is most: that of its source, if it is known."""
+        """Stratum of the highest membership of each row: that of its source, if known."""
         return np.asarray(self.memberships.argmax(axis=1))
 
 
 def is_mixed_frame(X: Any) -> bool:
-    """Whether X is a frame with columns that an array of floats cannot hold."""
+    """Whether X is a dataframe with columns that are not numeric."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return False
@@ -110,10 +110,10 @@ def resolve_parts(
     soft: bool = False,
     weighted: bool = False,
 ) -> EnsembleParts:
-    """Resolve members, anchors and fusion as the user gave them; a gate beside others is anchored.
+    """Resolve members, anchors and fusion; a gate with several outputs becomes an AnchoredGate.
 
-    A fusion that needs more than there is in the rows X is refused, and so are members that cannot
-    take the weights that they are to get.
+    Raises ValueError if the fusion needs context that is not available, or if members do not take
+    sample weights that they need.
     """
     numeric = target is NumericTarget
     offered = {"affinity", "strata"} if is_mixed_frame(X) else {"affinity", "strata", "X"}
@@ -150,7 +150,7 @@ def as_list(given: Any) -> list[Any]:
 def _named_anchor(given: Any, target: type[ClassTarget | NumericTarget]) -> Any:
     if isinstance(given, str) and given != "svm":
         expected = "a regressor" if target is NumericTarget else "a classifier"
-        raise ValueError(f"anchor={given!r} is not known; use 'svm' or {expected}.")
+        raise ValueError(f"anchor={given!r} is unknown; use 'svm' or {expected}.")
     return target.svm_anchor() if isinstance(given, str) else given
 
 
@@ -158,24 +158,24 @@ def _require_weights(estimators: list[Any], reason: str) -> None:
     for each in estimators:
         if fit_parameter(each, "sample_weight") is None:
             raise ValueError(
-                f"{reason} needs members that take sample_weight; {type(each).__name__}.fit does "
-                "not. Choose another estimator, or membership='hard' without sample_weight."
+                f"{reason} requires members that take sample_weight; {type(each).__name__}.fit "
+                "does not. Use another estimator, or membership='hard' without sample_weight."
             )
 
 
 def strongest_rows(membership: Doubles, weights: Doubles) -> Indices:
-    """Rows that a stratum holds, sorted: the strongest, up to its size, at least one."""
+    """Select the rows of highest membership, up to the stratum's size and at least one; sorted."""
     rows = np.flatnonzero((membership > 0) & (weights > 0))
-    falling = rows[np.argsort(-membership[rows], kind="stable")]
+    descending = rows[np.argsort(-membership[rows], kind="stable")]
     size = membership[rows] @ weights[rows]
-    held = np.cumsum(weights[falling])
-    # a row is in if more than half of it fits
-    count = np.count_nonzero(held - 0.5 * weights[falling] < size)
-    return np.sort(falling[: max(count, 1)])
+    cumulative = np.cumsum(weights[descending])
+    # a row is included if more than half of its weight fits
+    count = np.count_nonzero(cumulative - 0.5 * weights[descending] < size)
+    return np.sort(descending[: max(count, 1)])
 
 
 def member_tasks(parts: EnsembleParts, memberships: Doubles, data: Training) -> list[MemberTask]:
-    """Give each stratum to a member of each kind, kind by kind, then all rows to each anchor."""
+    """Tasks of each member on each stratum, ordered by member, then of the anchors on all rows."""
     weights, given = data.weights, []
     for membership in memberships.T:
         if parts.soft:
@@ -189,7 +189,7 @@ def member_tasks(parts: EnsembleParts, memberships: Doubles, data: Training) -> 
 
 
 def fit_member(task: MemberTask, X: Any, y: NDArray[Any], target: Target, seeds: list[int]) -> Any:
-    """Fit a fresh member: a constant one where y does not vary, and the best one of a search."""
+    """Fit a member: a constant one if y is constant, and the best estimator of a search."""
     y = y[task.rows]
     if (y == y[0]).all():
         return target.constant_member(y)
@@ -199,14 +199,14 @@ def fit_member(task: MemberTask, X: Any, y: NDArray[Any], target: Target, seeds:
     rows = take_rows(X, task.rows)
     with limit_blas_threads(rows):
         member.fit(rows, y, **passed)
-    # what a search went through is not needed any more, nor could it be saved
+    # the results of a search are not needed and cannot be saved
     return getattr(member, "best_estimator_", member)
 
 
 def fit_members(
     tasks: list[MemberTask], data: Training, seed: int, n_jobs: int | None
 ) -> list[Any]:
-    """Fit the members, in the order of the tasks; their seeds derive from one."""
+    """Fit the members in the order of the tasks; their seeds derive from one seed."""
     rows = (data.X, data.y, data.target)
     pairs = zip(tasks, _member_seeds(tasks, seed), strict=True)
     return run_tasks(fit_member, [(task, *rows, own) for task, own in pairs], n_jobs)
@@ -223,7 +223,7 @@ def predict_members(
 def fit_and_predict(
     task: MemberTask, X: Any, y: NDArray[Any], target: Target, seeds: list[int], test: Indices
 ) -> Doubles:
-    """Fit a member; give its outputs on other rows, (len(test), n_outputs)."""
+    """Fit a member; give its outputs on test rows, (len(test), n_outputs)."""
     member = fit_member(task, X, y, target, seeds)
     return target.outputs(member, take_rows(X, test), task.response_method)
 
@@ -235,9 +235,10 @@ def out_of_fold_outputs(
     n_jobs: int | None,
     anchored: Doubles | None = None,
 ) -> Doubles:
-    """Give outputs of members on rows outside their fits, (n_members, n_samples, n_outputs).
+    """Out-of-fold outputs of members, (n_members, n_samples, n_outputs).
 
-    A row in no test part has NaN; of several the last fold counts. Those of anchors may be known.
+    A row in no test fold has NaN; of several test folds the last counts. ``anchored`` are outputs
+    of anchors that are already computed.
     """
     folds = data.folds or []
     n_fitted = len(tasks) - (0 if anchored is None else len(anchored))
@@ -247,7 +248,7 @@ def out_of_fold_outputs(
         in_training = np.bincount(train, minlength=len(data.y)) > 0
         for task in tasks:
             kept = task.rows[in_training[task.rows]]
-            # a stratum without a row in this fold: its member learns the whole fold instead
+            # a stratum without rows in this fold: its member is fitted on the whole fold
             own = task._replace(rows=kept if len(kept) > 0 else train)
             fits.append((own, data.X, data.y, data.target, next(seeds), test))
     outputs = np.full((len(tasks), len(data.y), data.target.n_outputs), np.nan)
@@ -273,9 +274,9 @@ def report_members(
     data: Training,
     weights: Doubles | None,
 ) -> list[dict[str, Any]]:
-    """Describe each member as ``member_report_`` does.
+    """Entries of ``member_report_``.
 
-    ``outputs`` are out-of-fold, ``weights`` the members' in the fusion; None where not known.
+    ``outputs`` are out-of-fold, ``weights`` the members' in the fusion; None if not known.
     """
     report = []
     for i, (task, member) in enumerate(zip(tasks, members, strict=True)):
@@ -299,13 +300,13 @@ def report_members(
 
 
 SIZES = (0.05, 0.1, 0.2, 0.4)
-
+"""Candidate sizes of strata, as shares of the rows."""
 COUNTS = (10, 20, 40)
-
+"""Candidate numbers of strata."""
 DEFAULT_COUNT = 20
-
+"""Default number of strata."""
 MIN_STRATUM_ROWS = 10
-"""A stratum holds at least so many rows, where there are as many."""
+"""Smallest number of rows per stratum, if there are as many."""
 
 
 def search_strata(
@@ -318,10 +319,10 @@ def search_strata(
     n_jobs: int | None,
     step: Callable[[], bool],
 ) -> tuple[StrataFit, list[StrataFit]]:
-    """Try each of the settings; give the fit with the least error, and all where several.
+    """Evaluate each setting; give the fit with the smallest error, and all fits if several.
 
-    Stratifier and fusion have their seeds, ``seed`` is the members'. ``step`` is called after each
-    setting; where it is true, no more are tried.
+    ``seed`` is that of the members. ``step`` is called after each setting; the search stops if it
+    returns True.
     """
     several = len(settings) > 1
     tried: list[StrataFit] = []
@@ -350,7 +351,7 @@ def _evaluate_setting(
     tasks = member_tasks(parts, memberships, data)
     outputs, error = None, 0.0
     if data.folds is not None:
-        # anchors learn all rows, whatever the strata; with as many members they have their seeds
+        # anchors are fitted on all rows; with as many members they have the same seeds
         alike = [each.outputs for each in before if len(each.tasks) == len(tasks)]
         anchored = None
         if parts.anchors and alike:
@@ -371,8 +372,8 @@ def _fit_stratifier(stratifier: Any, data: Training) -> Doubles:
         parameter = fit_parameter(stratifier, name)
         if parameter is None:
             raise ValueError(
-                f"{name} was given, but {type(final_step(stratifier)).__name__}.fit takes none. "
-                f"Leave {name} out, or use a stratifier that takes it."
+                f"{name} was given, but {type(final_step(stratifier)).__name__}.fit does not take "
+                f"it. Omit {name}, or use a stratifier that takes it."
             )
         passed[parameter] = value
     stratifier.fit(data.X, data.target.stratification_labels(data.y), **passed)
@@ -380,7 +381,7 @@ def _fit_stratifier(stratifier: Any, data: Training) -> Doubles:
     if memberships is None:
         raise TypeError(
             f"stratifier={final_step(stratifier)!r} sets no memberships_. Use HISS, MixtureStrata, "
-            "BootstrapStrata, SourceStrata or another estimator under the same contract."
+            "BootstrapStrata, SourceStrata or another estimator with the same interface."
         )
     return np.asarray(memberships)
 
@@ -388,7 +389,7 @@ def _fit_stratifier(stratifier: Any, data: Training) -> Doubles:
 def fusion_context(
     stratifier: Any, X: Any, needs: frozenset[str], *, in_training: bool = False
 ) -> FusionContext:
-    """Give what a fusion needs to know of rows."""
+    """Context of the rows that a fusion needs."""
     affinity, strata = None, None
     if needs & {"affinity", "strata"}:
         affinity = log_affinity(stratifier, X, in_training=in_training)
@@ -401,7 +402,7 @@ def fusion_context(
 
 
 def log_affinity(stratifier: Any, X: Any, *, in_training: bool = False) -> Doubles:
-    """Log weights of rows; of training rows the out-of-fold ones, where a stratifier has them."""
+    """Log affinities of rows; for training rows out-of-fold, if the stratifier has them."""
     last = final_step(stratifier)
     affinity = getattr(last, "out_of_fold_log_affinity_", None) if in_training else None
     if affinity is None:
@@ -412,10 +413,10 @@ def log_affinity(stratifier: Any, X: Any, *, in_training: bool = False) -> Doubl
 def candidate_settings(
     stratifier: Any, stratum_size: Any, n_strata: Any, n_samples: int, *, free: bool = False
 ) -> list[dict[str, Any]]:
-    """Parameters of a stratifier to try, at least one setting; None leaves its own.
+    """Candidate parameters of a stratifier, at least one setting; None keeps its own.
 
-    If they are ``free``, None means 20 strata or fewer, of a size to be chosen. A row belongs to
-    one stratum or more on average, and strata hold ten rows or more, where that is possible.
+    If ``free``, None means 20 strata or fewer, of a size to be chosen. If possible, a row belongs
+    to at least one stratum on average, and strata have at least ten rows.
     """
     if free:
         stratum_size = "auto" if stratum_size is None else stratum_size
@@ -425,7 +426,7 @@ def candidate_settings(
         if value is not None and name not in known:
             raise ValueError(
                 f"{name}={value!r} was given, but {type(stratifier).__name__} has no such "
-                f"parameter. Leave {name} out."
+                f"parameter. Omit {name}."
             )
     any_size, any_count = stratum_size == "auto", n_strata == "auto"
     own_count = known.get("n_strata") if n_strata is None else n_strata
@@ -438,7 +439,7 @@ def candidate_settings(
         and not (any_size and (count is not None and size * count < 1))
         and not (any_size and size * n_samples < MIN_STRATUM_ROWS)
     ]
-    if not pairs:  # few rows: few strata that hold ten rows, or all there are
+    if not pairs:  # few rows: few strata of ten rows, or of all rows
         if any_count:
             own_count = max(2, min(DEFAULT_COUNT, n_samples // MIN_STRATUM_ROWS))
         if any_size:
@@ -454,9 +455,9 @@ def candidate_settings(
 def out_of_fold_error(
     fusion: Fusion, outputs: Doubles, data: Training, context: FusionContext = EMPTY_CONTEXT
 ) -> float:
-    """Weighted error of a fusion on out-of-fold outputs, the fusion itself out of fold too.
+    """Weighted error of a cross-fitted fusion on out-of-fold outputs.
 
-    Rows with NaN are left out.
+    Rows with NaN are excluded.
     """
     fused = cross_fit_fusion(fusion, outputs, data, context)
     scored = np.isfinite(fused).all(axis=1)
@@ -468,7 +469,7 @@ def out_of_fold_error(
 def cross_fit_fusion(
     fusion: Fusion, outputs: Doubles, data: Training, context: FusionContext = EMPTY_CONTEXT
 ) -> Doubles:
-    """Fuse out-of-fold outputs, the fusion fitted once for each fold."""
+    """Fuse out-of-fold outputs, with the fusion fitted once per fold."""
     return cross_val_combine(
         fusion,
         outputs,

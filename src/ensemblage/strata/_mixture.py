@@ -25,7 +25,7 @@ Assignment = Literal["hard", "soft"]
 
 @state_only
 def _memberships(block: Block, assignment: Assignment) -> tuple[Floats, tuple[()]]:
-    """Responsibilities, or a one for the most responsible stratum of each row."""
+    """Responsibilities, or 1 for the stratum with the highest responsibility of each row."""
     log_resp: Any = block.state
     if assignment == "soft":
         return np.exp(log_resp).T, ()
@@ -43,25 +43,25 @@ def _new_memberships(
 @set_module("ensemblage.strata")
 @with_shared(GAUSSIAN_DOCS)
 class MixtureStrata(GaussianStrata):
-    r"""Strata that are the clusters of a Gaussian mixture, disjoint or soft.
+    r"""Clusters of a Gaussian mixture as strata, with hard or soft assignment.
 
-    The comparator of the HISS paper's Table 3: clusters come out as large or small as the data
-    have it, and each row belongs to one of them.
+    The baseline of the HISS paper's Table 3: cluster sizes depend on the data, and each row belongs
+    to one cluster.
 
     Parameters
     ----------
     n_strata : int, default=10
         Number of clusters.
     assignment : {"hard", "soft"}, default="hard"
-        Give each row wholly to its most probable cluster, or split it by probability.
+        Assign each row to its most probable cluster, or to all clusters by probability.
     {covariance_type, init, max_iter, tol, variance_floor, random_state}
 
     Attributes
     ----------
     memberships_ : ndarray of shape (n_samples, n_strata)
-        Memberships of the training rows; each row adds up to one.
+        Memberships of the training rows; each row sums to one.
     weights_ : ndarray of shape (n_strata,)
-        Share of the rows that each cluster holds.
+        Mixture weights.
     {means_, covariances_, objective_path_, n_iter_, converged_}
     {n_features_in_, feature_names_in_}
 
@@ -71,8 +71,8 @@ class MixtureStrata(GaussianStrata):
 
     Notes
     -----
-    The likelihood of eq. 1 with :math:`\tau_{ij} = \theta_j`, the clusters' weights (eq. 2), by
-    expectation maximisation. Unlike scikit-learn's mixture it takes row weights.
+    Maximises the likelihood of eq. 1 with :math:`\tau_{ij} = \theta_j`, the mixture weights
+    (eq. 2), by expectation maximisation. Unlike scikit-learn's mixture it takes row weights.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class MixtureStrata(GaussianStrata):
     def _update_prior(
         self, source: BlockSource, moments: Moments, prior: MembershipPrior
     ) -> MembershipPrior:
-        # a cluster that nobody belongs to any more keeps a weight whose log is finite
+        # an empty cluster keeps a weight whose log is finite
         weights = np.maximum(moments.mass, np.finfo(float).tiny)
         return MembershipPrior(np.log(weights / weights.sum())[:, None])
 
@@ -148,7 +148,7 @@ class MixtureStrata(GaussianStrata):
         Returns
         -------
         ndarray or Dask array of shape (n_samples, n_strata)
-            Memberships; each row adds up to one.
+            Memberships; each row sums to one.
         """
         check_is_fitted(self)
         prior = MembershipPrior(np.log(self.weights_)[:, None])

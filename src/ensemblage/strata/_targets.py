@@ -1,4 +1,4 @@
-"""What depends on the target: classes or a numeric one, and what is learned after the fusion."""
+"""Classification and numeric targets, and corrections fitted after the fusion."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 N_BINS = 10
-"""Folds are balanced by tenths of a numeric target."""
+"""Number of quantile bins of a numeric target by which folds are stratified."""
 MIN_SCALE = 1e-140
-"""Squares of targets that vary by less, or by more than one over it, are no floats."""
+"""Smallest standard deviation of a target, and inverse of the largest; else squares overflow."""
 SVM_GRID = {"svc__C": [1.0, 10.0, 100.0], "svc__gamma": ["scale", 0.01, 0.1]}
 SVR_GRID = {f"regressor__{name.replace('svc', 'svr')}": each for name, each in SVM_GRID.items()}
 SHRINKAGE_GRID = (0.0, 5.0, 20.0, 80.0, 320.0, float("inf"))
-"""So many rows of a source count as much as all members together, to choose from."""
+"""Candidate shrinkages of a source's own member towards the fused prediction, in rows."""
 DEFAULT_SHRINKAGE = 20.0
-"""Where there are no out-of-fold outputs to choose it by."""
+"""Shrinkage without out-of-fold outputs to choose it by, in rows."""
 PRIOR_ROWS = 20.0
-"""All rows count as much as so many of a stratum's own."""
+"""Weight of all rows in a stratum's variance, in rows of the stratum."""
 MAX_SCORES = 20_000
-"""So many conformity scores tell as much as more would."""
+"""Largest number of conformity scores kept."""
 
 
 def tuned_svm() -> GridSearchCV:
-    """Lightly tuned RBF support vector machine on standardised columns."""
+    """RBF support vector machine on standardised columns, tuned on a small grid."""
     return GridSearchCV(make_pipeline(StandardScaler(), SVC()), SVM_GRID, cv=3)
 
 
 def tuned_svr() -> GridSearchCV:
-    """Make the same for a numeric target, which is standardised too."""
+    """RBF support vector regressor on a standardised target, tuned on a small grid."""
     machine = TransformedTargetRegressor(
         make_pipeline(StandardScaler(), SVR()), transformer=StandardScaler()
     )
@@ -66,18 +66,18 @@ def tuned_svr() -> GridSearchCV:
 
 
 class ClassTarget(NamedTuple):
-    """Classes, sorted; ``y`` are their codes, and outputs have one column for each."""
+    """Sorted classes; ``y`` has their codes, and outputs have one column per class."""
 
     classes: NDArray[Any]
     is_classification: bool = True
     constant_stratum_warning: str = (
-        "one class only; their members always say that class. Larger or fewer strata would mix "
-        "classes more."
+        "one class only; their members always predict that class. Use larger or fewer strata to "
+        "mix classes."
     )
 
     @classmethod
     def read(cls, y: Any, weights: Doubles) -> tuple[NDArray[np.intp], Self]:
-        """Code the classes; refuse one class alone, and classes without weight."""
+        """Encode the classes; reject a single class, and classes without weight."""
         check_classification_targets(y)
         classes, y = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -87,8 +87,8 @@ class ClassTarget(NamedTuple):
         absent = np.bincount(y, weights) == 0
         if absent.any():
             raise ValueError(
-                f"sample_weight leaves no weight to class {classes[absent].tolist()[0]!r}. "
-                "Leave its rows out, or give some of them weight."
+                f"sample_weight is zero for all rows of class {classes[absent].tolist()[0]!r}. "
+                "Omit its rows, or give some of them weight."
             )
         return y, cls(classes)
 
@@ -108,7 +108,7 @@ class ClassTarget(NamedTuple):
         return y
 
     def n_folds(self, y: NDArray[np.intp], wanted: int) -> int:
-        """Give as many folds as wanted, or as the rarest class has rows."""
+        """Limit the number of folds to the number of rows of the rarest class."""
         counts = np.bincount(y)
         n_folds = max(2, min(wanted, int(counts.min())))
         if n_folds < wanted:
@@ -130,7 +130,7 @@ class ClassTarget(NamedTuple):
         return member_outputs(member, X, len(self.classes), response_method)
 
     def prediction(self, fused: Doubles) -> Any:
-        """Class of one row, by its fused outputs."""
+        """Predicted class of one row, from its fused outputs."""
         return self.classes[fused.argmax()]
 
     def losses(self, outputs: Doubles, y: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -144,7 +144,7 @@ class ClassTarget(NamedTuple):
         return outputs[np.arange(len(y)), y] if are_probabilities(outputs) else None
 
     def mix(self, own: Doubles, fused: Doubles, weights: Doubles) -> Doubles:
-        """Mix outputs of the own member and of all, by the own one's weight in each row."""
+        """Average of the own member's and the fused outputs, by the own member's weights."""
         return np.asarray(weights[:, None] * own + (1 - weights[:, None]) * fused)
 
     def own_member_output(self, own: Doubles, strata: Indices) -> Doubles:
@@ -156,7 +156,7 @@ class ClassTarget(NamedTuple):
     def member_report(
         self, member: Any, outputs: Doubles | None, y: NDArray[np.intp]
     ) -> dict[str, Any]:
-        """Facts on a member, and its accuracy on out-of-fold outputs where there are some."""
+        """Classes of a member, and its out-of-fold accuracy if outputs are given."""
         known = outputs is not None and len(outputs) > 0
         return {
             "classes": self.classes[member.classes_].tolist(),
@@ -175,28 +175,28 @@ class NumericTarget(NamedTuple):
     stratum_variances: Doubles | None = None
     is_classification: bool = False
     constant_stratum_warning: str = (
-        "one value of the target only; their members always say it. Larger or fewer strata would "
-        "hold more."
+        "one value of the target only; their members always predict it. Use larger or fewer "
+        "strata to have more values."
     )
 
     @classmethod
     def read(cls, y: Any, weights: Doubles) -> tuple[Doubles, Self]:
-        """Read a numeric target; refuse text, missing values, infinity and a constant."""
-        numbers = as_numbers(y)
-        bad = ~np.isfinite(numbers)
+        """Validate a numeric target; reject text, missing values, infinity and a constant."""
+        values = as_numbers(y)
+        bad = ~np.isfinite(values)
         if bad.any():
             raise ValueError(
-                f"y is NaN or infinite in {bad.sum()} of {len(bad)} rows: leave these out."
+                f"y is NaN or infinite in {bad.sum()} of {len(bad)} rows. Omit these rows."
             )
         with np.errstate(over="ignore"):
-            present = numbers[weights > 0]
+            present = values[weights > 0]
             scale = float(np.sqrt(np.average((present - present.mean()) ** 2)))
         if present.min() == present.max() or not MIN_SCALE < scale < 1 / MIN_SCALE:
             raise ValueError(
-                f"y varies from {present.min():g} to {present.max():g} only, or beyond what floats "
-                "hold; a regressor needs numbers that differ."
+                f"y has the range {present.min():g} to {present.max():g}: it is constant, or its "
+                "squares overflow. A regressor needs a target that varies."
             )
-        return numbers, cls(scale)
+        return values, cls(scale)
 
     @staticmethod
     def default_member() -> Any:
@@ -216,7 +216,7 @@ class NumericTarget(NamedTuple):
         return ranks * min(N_BINS, max(len(y) // N_BINS, 1)) // len(y)
 
     def n_folds(self, y: Doubles, wanted: int) -> int:
-        """Give as many folds as wanted, or as there are rows."""
+        """Limit the number of folds to the number of rows."""
         return max(2, min(wanted, len(y)))
 
     def constant_member(self, y: Doubles) -> Any:
@@ -227,12 +227,12 @@ class NumericTarget(NamedTuple):
 
     def outputs(self, member: Any, X: Any, response_method: str) -> Doubles:
         """Means and variances, (n_samples, 2)."""
-        # a constant member has no variance of its own, though it could be asked for one
+        # the variance of a constant member is not informative
         name = "predict" if self.is_constant(member) else response_method
         return regressor_outputs(member, X, name, self.scale**2)
 
     def prediction(self, fused: Doubles) -> float:
-        """Mean of one row, by its fused outputs."""
+        """Predicted mean of one row, from its fused outputs."""
         return float(fused[0])
 
     def losses(self, outputs: Doubles, y: Doubles) -> Doubles:
@@ -247,7 +247,7 @@ class NumericTarget(NamedTuple):
         return np.exp(normal_log_density(densities, y / self.scale))
 
     def mix(self, own: Doubles, fused: Doubles, weights: Doubles) -> Doubles:
-        """Mix densities of the own member and of all, by the own one's weight in each row."""
+        """Mixture of the own member's and the fused density, by the own member's weights."""
         both = np.stack([own, fused])
         pairs = np.column_stack([weights, 1 - weights])
         return np.column_stack(normal_mixture(Normals(both[..., 0], both[..., 1]), pairs))
@@ -261,7 +261,7 @@ class NumericTarget(NamedTuple):
         return True
 
     def member_report(self, member: Any, outputs: Doubles | None, y: Doubles) -> dict[str, Any]:
-        """Facts on a member, with RMSE and R² on out-of-fold outputs where there are some."""
+        """RMSE and R² of a member on out-of-fold outputs, if given."""
         report: dict[str, Any] = {
             "constant": self.is_constant(member), "rmse": None, "score": None
         }  # fmt: skip
@@ -279,8 +279,8 @@ Target: TypeAlias = ClassTarget | NumericTarget
 class Training(NamedTuple):
     """Validated training rows.
 
-    ``y`` are codes of classes, or numbers; ``weights`` are ones where no ``sample_weight`` was
-    given; ``folds`` are there where out-of-fold outputs are needed.
+    ``y`` has class codes or a numeric target; ``weights`` are ones without ``sample_weight``;
+    ``folds`` are set where out-of-fold outputs are needed.
     """
 
     X: Any
@@ -293,7 +293,7 @@ class Training(NamedTuple):
     folds: list[Fold] | None = None
 
     def with_folds(self, cv: Any, seed: int) -> Training:
-        """Add the folds that a user's ``cv`` asks for; a splitter may leave rows out of all."""
+        """Add the folds of the parameter ``cv``; a splitter may leave rows in no test fold."""
         y, target, groups = self.y, self.target, self.groups
         if not isinstance(cv, Integral):
             splitter = check_cv(cv, y, classifier=target.is_classification)
@@ -306,7 +306,7 @@ class Training(NamedTuple):
 def mean_losses(
     losses: Doubles, memberships: Doubles, error_from_loss: Callable[[float], float] = float
 ) -> tuple[list[float | None], float | None]:
-    """Errors from mean losses, NaN if not known, of each stratum by membership, and of all rows."""
+    """Errors of each stratum, weighted by membership, and of all rows; NaN losses are excluded."""
     known = np.isfinite(losses)
     shares, losses = memberships[known], losses[known]
     strata = [
@@ -317,16 +317,16 @@ def mean_losses(
 
 
 class OutputCorrection(NamedTuple):
-    """Fused means get a share of an anchor's, variances v become ``factor`` v + ``offset``."""
+    """Weighted mean with an anchor's mean; variances v become ``factor`` v + ``offset``."""
 
     anchor: int = 0
-    """Index of the anchor with the least error; its weight is 0 where there are none."""
+    """Index of the anchor with the smallest error; its weight is 0 without anchors."""
     weight: float = 0.0
     factor: float = 1.0
     offset: float = 0.0
 
     def apply(self, fused: Doubles, anchored: Doubles) -> Doubles:
-        """Correct means and variances, (n_rows, 2), beside anchors' means, (n_anchors, n_rows)."""
+        """Correct means and variances, (n_rows, 2), given anchors' means, (n_anchors, n_rows)."""
         mean, variance = fused.T
         if self.weight > 0:
             mean = (1 - self.weight) * mean + self.weight * anchored[self.anchor]
@@ -336,9 +336,9 @@ class OutputCorrection(NamedTuple):
 def fit_output_correction(
     fused: Doubles, anchored: Doubles, y: Doubles, weights: Doubles
 ) -> OutputCorrection:
-    """Choose on out-of-fold outputs: the anchor's weight with the least squared error.
+    """Fit the correction to out-of-fold outputs; the anchor's weight by squared error.
 
-    Of equal errors the largest weight counts.
+    Ties go to the largest weight.
     """
     anchor, weight = 0, 0.0
     if len(anchored) > 0:
@@ -360,10 +360,10 @@ def own_member_weights(counts: NDArray[np.float64], shrinkage: float) -> Doubles
 def choose_shrinkage(
     own: Doubles, fused: Doubles, strata: Indices, weights: Doubles, counts: Doubles
 ) -> float:
-    """Take the shrinkage with the least out-of-fold log loss; of equals the largest.
+    """Choose the shrinkage by out-of-fold log loss; ties go to the largest.
 
-    ``own`` and ``fused`` are likelihoods of each row by its own member and by all, (n_rows,);
-    ``counts`` are sizes of the strata.
+    ``own`` and ``fused`` are likelihoods of each row under its own member and the fusion,
+    (n_rows,); ``counts`` are sizes of the strata.
     """
     losses = {}
     for shrinkage in reversed(SHRINKAGE_GRID):
@@ -374,9 +374,9 @@ def choose_shrinkage(
 
 
 def own_outputs(outputs: Doubles, strata: Indices, n_strata: int) -> Doubles:
-    """Give outputs of each row's own stratum's member, the mean of several kinds.
+    """Select outputs of the member of each row's own stratum; the mean over several estimators.
 
-    Members are kind by kind, and may be followed by anchors.
+    Members are ordered by estimator, and may be followed by anchors.
     """
     n_kinds = len(outputs) // n_strata
     by_kind = outputs[: n_kinds * n_strata].reshape(n_kinds, n_strata, *outputs.shape[1:])
@@ -386,7 +386,7 @@ def own_outputs(outputs: Doubles, strata: Indices, n_strata: int) -> Doubles:
 def fit_source_shrinkage(
     oof: Doubles | None, strata: StrataFit, data: Training, target: Target
 ) -> float:
-    """Choose the shrinkage of known sources on out-of-fold outputs, where there are such."""
+    """Choose the shrinkage for known sources on out-of-fold outputs, if available."""
     if strata.outputs is None or oof is None:
         return DEFAULT_SHRINKAGE
     of_rows = strata.strata_of_rows
@@ -405,9 +405,9 @@ def fit_source_shrinkage(
 def stratum_variances(
     outputs: Doubles, strata: StrataFit, known: Indices, data: Training
 ) -> Doubles:
-    """Mean squared residual of each stratum's member on known rows in it; outputs are of these.
+    """Mean squared residual of each stratum's member on its known rows; ``outputs`` are of these.
 
-    A stratum's is shrunk towards that of all as by ``PRIOR_ROWS`` rows.
+    Shrunk towards that of all rows, which counts as ``PRIOR_ROWS`` rows.
     """
     of_rows, n_strata = strata.strata_of_rows[known], strata.memberships.shape[1]
     means = own_outputs(outputs, of_rows, n_strata)[:, 0]
@@ -423,7 +423,7 @@ def stratum_variances(
 def conformity_scores(
     oof: Doubles, known: Indices, strata: Indices, data: Training
 ) -> dict[str, NDArray[Any]]:
-    """Out-of-fold residuals in units of the standard deviation; ``strata`` are of all rows."""
+    """Absolute out-of-fold residuals in standard deviations; ``strata`` are of all rows."""
     kept = known[:: -(-len(known) // MAX_SCORES)]
     scores = np.abs(data.y[kept] - oof[kept, 0]) / np.sqrt(oof[kept, 1])
     return {
@@ -432,7 +432,7 @@ def conformity_scores(
 
 
 def conformal_factors(scores: dict[str, NDArray[Any]], n_strata: int, coverage: float) -> Doubles:
-    """Half widths of intervals in standard deviations, for each stratum."""
+    """Half widths of prediction intervals in standard deviations, for each stratum."""
     values, weights = scores["scores"], scores["weights"]
     found = source_thresholds(values, scores["strata"], weights, n_strata, coverage)
     whole = weighted_threshold(values, weights, coverage, float(weights.mean()))

@@ -59,13 +59,13 @@ def test_methods_share_the_split(shared):
     )
 
 
-def test_the_remarks_say_how_it_is_done():
+def test_the_notes_state_the_protocol():
     printed = find_table("hiss-table2").printed
     assert all(name.endswith(STAND_IN) for name in printed.stand_ins)
-    assert any(f"a random {PENDIGITS_ROWS} of its rows" in note for note in printed.notes)
+    assert any(f"a random sample of {PENDIGITS_ROWS} rows" in note for note in printed.notes)
 
 
-def test_columns_of_our_own_have_no_figure_of_the_paper(shared):
+def test_additional_columns_have_no_figure_of_the_paper(shared):
     experiment = paper_experiment("hiss-table2", datasets=["ecoli"], data_dir=shared / "data")
     (table,) = experiment.summarise([])
     printed = {row.column: row.paper is None for row in table.rows if row.row == "ecoli"}

@@ -1,4 +1,4 @@
-"""The HISS paper's tables of errors."""
+"""Tables 2 and 3 of the HISS paper: classification errors."""
 
 from __future__ import annotations
 
@@ -42,12 +42,17 @@ from ensemblage.studies import CellResult, ResultTable, recorded_warnings
 Array = NDArray[Any]
 
 
+# Suffix of names of generated datasets.
 STAND_IN = "-stand-in"
-# Of each stand-in: the number of features in the paper's Table 1, and how far clips' rules agree.
+# Number of features in the paper's Table 1, and agreement of the clips' rules, by stand-in.
 SCENES = {"indoor": (190, 0.75), "outdoor": (126, 0.85)}
+# Number of video clips, which are the sources.
 N_CLIPS = 7
+# Number of latent factors of a stand-in.
 N_FACTORS = 12
+# Number of rows of pendigits, as in the paper.
 PENDIGITS_ROWS = 2000
+# Number of members of each ensemble.
 N_MEMBERS = 20
 
 
@@ -61,10 +66,10 @@ class SplitParams(msgspec.Struct, frozen=True):
 
 
 def make_methods(seed: int, n_rows: int) -> dict[str, Any]:
-    """Unfitted classifier of each column, for so many training rows."""
+    """Unfitted classifier of each column, for ``n_rows`` training rows."""
     linear = SVC(kernel="linear")
     bagging = BaggingClassifier(linear, n_estimators=N_MEMBERS, random_state=seed)
-    # boosting hands out weights that add up to one; C makes them add up to the number of rows
+    # boosting weights sum to one; C scales their sum to the number of rows
     adaboost = AdaBoostClassifier(
         SVC(kernel="linear", C=n_rows), n_estimators=N_MEMBERS, random_state=seed
     )
@@ -98,10 +103,10 @@ def make_video_standin(
 ) -> Any:
     """Generate a stand-in for the paper's video images, which are not public.
 
-    Twelve hidden factors come from ``make_multi_source`` with seven sources ("clips") whose rules
-    partly agree. All features are linear in the factors, which makes them correlated as features
-    of images are; each clip has its own look, contrast and grain. The numbers were chosen so that
-    a linear support vector machine is wrong about as often as the paper's was.
+    Twelve latent factors come from ``make_multi_source`` with seven sources ("clips") whose rules
+    partly agree. All features are linear in the factors, so they are correlated as image features
+    are; each clip has its own mean, scale and noise. Parameters were chosen so that the error of a
+    linear support vector machine is about that of the paper.
     """
     rng = check_random_state(random_state)
     n_features, agreement = SCENES[scene]
@@ -111,17 +116,17 @@ def make_video_standin(
     )  # fmt: skip
     mixing = rng.standard_normal((N_FACTORS, n_features))
     mixing = mixing / np.linalg.norm(mixing, axis=-2, keepdims=True)
-    looks = rng.standard_normal((N_CLIPS, n_features))
-    contrast, grain = rng.uniform(0.6, 1.4, N_CLIPS), rng.uniform(0.2, 1.0, N_CLIPS)
-    X = looks[sources] + contrast[sources, None] * (factors @ mixing)
-    X += grain[sources, None] * rng.standard_normal(X.shape)
+    means = rng.standard_normal((N_CLIPS, n_features))
+    scales, noise = rng.uniform(0.6, 1.4, N_CLIPS), rng.uniform(0.2, 1.0, N_CLIPS)
+    X = means[sources] + scales[sources, None] * (factors @ mixing)
+    X += noise[sources, None] * rng.standard_normal(X.shape)
     return (X, y, sources) if return_sources else (X, y)
 
 
 def binary_problem(name: str, data_dir: str | None = None) -> tuple[Array, Array]:
     """Load a dataset as the paper uses it, or generate its stand-in.
 
-    Rows are not scaled; the target is one for the most frequent class, else zero.
+    Rows are not scaled; the target is 1 for the most frequent class, else 0.
     """
     if name.endswith(STAND_IN):
         X, y = make_video_standin(name.removesuffix(STAND_IN), random_state=0)
@@ -136,17 +141,17 @@ def binary_problem(name: str, data_dir: str | None = None) -> tuple[Array, Array
 
 
 def split_error(problem: tuple[Array, Array], method: str, seed: int) -> float:
-    """Share of the test rows that a method classifies wrongly on one random split."""
+    """Test error of a method on one random split."""
     X_train, X_test, y_train, y_test = train_test_split(*problem, test_size=0.3, random_state=seed)
     model = make_pipeline(MinMaxScaler(), make_methods(seed, len(y_train))[method])
-    with recorded_warnings():  # strata of one class are part of the experiment
+    with recorded_warnings():  # strata with a single class are expected
         return 1.0 - float(model.fit(X_train, y_train).score(X_test, y_test))
 
 
 class HissTable(PaperTable[tuple[int, int]]):
-    """Errors of the paper's columns, and of some of our own: tables share the cells of HISS.
+    """Errors of the paper's columns and of additional ones; tables share the cells of HISS.
 
-    A scale has how many splits; of stand-ins fewer, since they take long and reproduce nothing.
+    A scale is the number of splits of public datasets and of stand-ins.
     """
 
     scales = Scales((3, 3), (10, 3), (10, 10))
@@ -156,11 +161,11 @@ class HissTable(PaperTable[tuple[int, int]]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The paper's, then ours."""
+        """Columns of the paper, then additional ones."""
         return (*self.printed.columns, *self.own_columns)
 
     def grid(self, scope: PaperScope) -> Iterator[SplitParams]:
-        """Repeats first, so that a budget ends with whole rows."""
+        """Ordered by repeat, so that a partial run has complete rows."""
         public, stand_ins = self.scale_of(scope)
         for repeat in range(max(public, stand_ins)):
             for name in scope.datasets:
@@ -198,7 +203,7 @@ class HissTable(PaperTable[tuple[int, int]]):
                 self.printed.title,
                 "classification error",
                 [*rows, *mean_rows(rows, self.columns)],
-                list(dict.fromkeys(summary)),  # without a column of ours the two winners are one
+                list(dict.fromkeys(summary)),  # equal sentences without additional columns
                 (*self.printed.notes, *scope.missing_notes),
                 greater_is_better=False,
             )
@@ -207,11 +212,11 @@ class HissTable(PaperTable[tuple[int, int]]):
 
 @paper_table("hiss-table2")
 class HissTable2(HissTable):
-    """Against a support vector machine, AdaBoost and bagging, and two controls of our own."""
+    """Comparison with a support vector machine, AdaBoost, bagging, and two additional baselines."""
 
     own_columns = ("rbf-svm", "majority")
 
 
 @paper_table("hiss-table3")
 class HissTable3(HissTable):
-    """Against clusters of a Gaussian mixture; the paper's columns alone."""
+    """Comparison with clusters of a Gaussian mixture; the paper's columns only."""
