@@ -52,11 +52,11 @@ def test_members_as_a_table_and_as_json(run_apart, explain, folder):
     shown = run_apart("explain", "strata.skops", cwd=folder)
     assert shown.returncode == 0
     facts = json.loads(explain("strata.skops", "--json").stdout)
-    assert f"{facts['n_strata']} strata by HISS" in shown.stdout
+    assert f"{facts['n_strata']} strata found by HISS" in shown.stdout
     first = facts["members"][0]
     line = next(line.split() for line in shown.stdout.splitlines() if line.split()[:1] == ["0"])
     assert first["estimator"] == "ScaledLogisticRegression"
-    assert "on each of them: scaled logistic regression; fused by affinity gate" in shown.stdout
+    assert "members: scaled logistic regression; fusion: affinity gate" in shown.stdout
     assert line[1] == str(first["n_rows"])
     assert line[-1] == f"{first['dominant_in']:.1%}"
     assert "share of the training rows" in shown.stdout

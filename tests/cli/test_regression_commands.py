@@ -94,7 +94,7 @@ def test_contributions_add_up_to_the_prediction(run, homes, model):
     assert decision["value"] == pytest.approx(decision["baseline"] + amounts)
     assert float(document["prediction"]) == pytest.approx(decision["value"], rel=1e-4)
     done = run("explain", model, homes, "--row", 3)
-    assert "for the target" in done.output
+    assert "unit of the target" in done.output
     page = run("explain", model, homes, "--row", 3, "--report", "e.html")
     assert page.exit_code == 0
 
@@ -106,7 +106,7 @@ def test_permutation_importance_of_boosting(run, homes, tmp_path):
     whole = [line for line in lines if not line.endswith("n/a")]
     (tmp_path / "known.csv").write_text("\n".join(whole), encoding="utf-8")
     done = run("explain", "b.skops", "known.csv")
-    assert "rise of RMSE" in done.output
+    assert "increase of RMSE" in done.output
     assert run("explain", "b.skops", "known.csv", "-o", "e.html").exit_code == 0
     assert "give rows with their target" in run("explain", "b.skops").output
 

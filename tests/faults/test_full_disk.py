@@ -23,7 +23,7 @@ def test_full_disk_keeps_stored_results(study):
     errors = without_progress(errors)
     assert errors.startswith("Error: The results cannot be written to ensemblage-results.sqlite: ")
     assert errors.strip().endswith(
-        "(is the disk full?). What was stored before is intact: make room and run the same "
+        "(is the disk full?). Stored results are intact: free some space and run the same "
         "command again."
     )
     assert len(errors.strip().splitlines()) == 1
@@ -33,7 +33,7 @@ def test_full_disk_keeps_stored_results(study):
     # with free space it resumes
     code, _, errors = one.run()
     assert code == 0, errors
-    assert f"{len(stored)} of {one.total} cells found" in errors
+    assert f"{len(stored)} of {one.total} cells stored" in errors
     assert stored.items() <= one.cells().items()
     assert len(one.cells()) == one.total
 

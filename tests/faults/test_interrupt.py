@@ -33,7 +33,7 @@ def test_interrupted_run_resumes(study):
 
     code, output, errors = one.run()
     assert code == 0
-    assert f"{stopped[1]} of 120 cells found in ensemblage-results.sqlite." in errors
+    assert f"{stopped[1]} of 120 cells stored in ensemblage-results.sqlite." in errors
     assert "breast-cancer" in output
     assert len(one.cells()) == 120
 
@@ -50,7 +50,7 @@ def test_interrupted_comparison_resumes(comparison):
     assert [path.name for path in one.folder.iterdir()] == ["ensemblage-results.sqlite"]
     code, output, errors = one.run()
     assert code == 0
-    assert f"{stopped[1]} of 40 cells found in ensemblage-results.sqlite." in errors
+    assert f"{stopped[1]} of 40 cells stored in ensemblage-results.sqlite." in errors
     assert "logistic regression" in output
 
 

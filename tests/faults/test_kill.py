@@ -71,7 +71,7 @@ def test_killed_comparison_resumes_to_the_same_table(comparison):
         with (one.folder / "table.csv").open(encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         tables.append([{key: row[key] for key in row if key != "seconds"} for row in rows])
-    assert f"{len(stored)} of 20 cells found in ensemblage-results.sqlite." in errors
+    assert f"{len(stored)} of 20 cells stored in ensemblage-results.sqlite." in errors
     assert tables[0] == tables[1]
     assert stored.items() <= disturbed.cells().items()
     assert set(disturbed.cells()) == set(undisturbed.cells())

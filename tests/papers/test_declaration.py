@@ -207,7 +207,7 @@ def test_remarks_are_shared():
     assert one.value("glass", "hiss") == other.value("glass", "hiss") == 0.161
     own = read_printed("joint-table2")
     assert own.notes[-1] == read_printed("joint-figure1").notes[-1]
-    assert own.notes[0].startswith("80 % of the rows to learn from")
+    assert own.notes[0].startswith("80 % of the rows for training")
 
 
 @pytest.mark.parametrize("name", PAPER_EXPERIMENTS)

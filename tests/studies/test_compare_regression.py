@@ -57,7 +57,7 @@ def test_the_task_of_arrays_is_inferred():
     few = np.arange(90) % 6
     assert compare(X, few, ["majority"], n_splits=2).task == "classification"
     assert compare(X, few, ["mean"], n_splits=2, task="regression").task == "regression"
-    assert compare(X, Y, ["mean"], n_splits=2).data.task_reason.startswith("'class' holds 90")
+    assert compare(X, Y, ["mean"], n_splits=2).data.task_reason.startswith("'class' has 90")
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_the_task_of_arrays_is_inferred():
         ({"methods": ["logistic"]}, "'logistic' is for classification, not regression"),
         ({"methods": [LogisticRegression()]}, "or an unfitted regressor"),
         ({"n_splits": 60}, "fewer than two rows per fold"),
-        ({"task": "clustering"}, "must be one of: classification, regression"),
+        ({"task": "clustering"}, "Expected one of: classification, regression"),
     ],
 )
 def test_options_of_the_other_task_are_refused(options, problem):
@@ -77,7 +77,7 @@ def test_options_of_the_other_task_are_refused(options, problem):
 
 
 def test_a_dataset_has_its_task():
-    with pytest.raises(TypeError, match="has its own numbers"):
+    with pytest.raises(TypeError, match="has its own target"):
         compare(homes(), task="classification")
 
 
