@@ -1,4 +1,4 @@
-"""Run ``python -m ensemblage``, for whoever does not have the command on the path."""
+"""Run ``python -m ensemblage``, where the command is not on the path."""
 
 from ensemblage.cli import main
 
