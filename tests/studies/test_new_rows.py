@@ -77,7 +77,9 @@ def test_unknown_and_missing_sources_are_noted(tmp_path):
     rows = read_rows(SOURCE_AWARE, write(tmp_path, "site,size\nLima,1\nRome,2\n,3\nLima,4\n"))
     assert rows.sources.tolist() == ["Lima", "Rome", None, "Lima"]
     (note,) = rows.notes
-    assert note == ("Unknown sources, predicted without the source: 'Lima' (2 rows), missing (1 row).")
+    assert note == (
+        "Unknown sources, predicted without the source: 'Lima' (2 rows), missing (1 row)."
+    )
     rows = read_rows(SOURCE_AWARE, write(tmp_path, "size\n1\n2\n"))
     assert rows.sources is None
     assert "There is no column 'site'" in rows.notes[-1]

@@ -18,10 +18,15 @@ CLASS = 0
 """Index of the class among the nodes."""
 NO_EXTRA = -1
 """Candidate without an additional parent."""
-ACCURACY, PROBABILITY, LOG = 0, 1, 2
-"""Leave-one-out metrics of the whole network."""
-K2, BDEU, BIC, LIKELIHOOD = 0, 1, 2, 3
-"""Local metrics of one node."""
+# leave-one-out metrics of the whole network
+ACCURACY = 0
+PROBABILITY = 1
+LOG = 2
+# local metrics of one node
+K2 = 0
+BDEU = 1
+BIC = 2
+LIKELIHOOD = 3
 
 
 class Nodes(NamedTuple):

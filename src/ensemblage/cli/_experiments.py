@@ -89,11 +89,11 @@ def run_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     folder = None if data_dir is None else str(data_dir)
     experiment = read_study(file, seed=seed, data_dir=folder)
     own_seed = StudyParams.of(experiment.cells[0]).seed
-    asked = RunOptions(
+    request = RunOptions(
         results, jobs, own_seed, OWN, budget, scheduler, retry_failed, export, report, as_json,
     )  # fmt: skip
-    _check_files(asked)
-    _run_and_show(experiment, asked)
+    _check_files(request)
+    _run_and_show(experiment, request)
 
 
 def _known(name: str) -> str:
@@ -143,47 +143,47 @@ def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as hel
 
     scale = "quick" if quick else "full" if full else "standard"
     folder = None if data_dir is None else str(data_dir)
-    asked = RunOptions(
+    request = RunOptions(
         results, jobs, seed, scale, budget, scheduler, retry_failed, export, report, as_json
     )
-    _check_files(asked)
+    _check_files(request)
     experiment = paper_experiment(name, scale=scale, seed=seed, data_dir=folder, datasets=dataset)
-    _run_and_show(experiment, asked)
+    _run_and_show(experiment, request)
 
 
-def _check_files(asked: RunOptions) -> None:
+def _check_files(request: RunOptions) -> None:
     """Refuse files that cannot be written, before any work is done."""
-    if asked.export is not None:
+    if request.export is not None:
         from ensemblage.studies import check_export
 
-        check_export(asked.export)
-    check_outputs(asked.export, asked.report)
+        check_export(request.export)
+    check_outputs(request.export, request.report)
 
 
-def _run_and_show(experiment: Experiment, asked: RunOptions) -> None:
+def _run_and_show(experiment: Experiment, request: RunOptions) -> None:
     """Run an experiment within the budget, then print its tables."""
     from ensemblage.studies import ResultStore, export_results, run_study
 
     with ExitStack() as stack:
-        store = stack.enter_context(ResultStore(asked.results))
+        store = stack.enter_context(ResultStore(request.results))
         progress = stack.enter_context(
-            progress_bar(f"Running {experiment.name}", results=asked.results, compiles=True)
+            progress_bar(f"Running {experiment.name}", results=request.results, compiles=True)
         )
         results = run_study(
-            experiment, store, n_jobs=asked.jobs, budget=asked.budget,
-            scheduler=asked.scheduler, progress=progress, retry_failed=asked.retry_failed,
+            experiment, store, n_jobs=request.jobs, budget=request.budget,
+            scheduler=request.scheduler, progress=progress, retry_failed=request.retry_failed,
         )  # fmt: skip
     _refuse_if_all_failed(results)
     tables = experiment.summarise(results)
-    if asked.export is not None:
-        export_results(results, asked.export)
-    document = _document(experiment, results, tables, asked)
-    if asked.report is not None:
-        write_page(asked.report, document)
-    if asked.as_json:
+    if request.export is not None:
+        export_results(results, request.export)
+    document = _document(experiment, results, tables, request)
+    if request.report is not None:
+        write_page(request.report, document)
+    if request.as_json:
         show_json(document)
     else:
-        heads = ("dataset", "method") if asked.scale == OWN else ("row", "column")
+        heads = ("dataset", "method") if request.scale == OWN else ("row", "column")
         for number, table in enumerate(tables):
             if number:
                 say("")
@@ -191,14 +191,14 @@ def _run_and_show(experiment: Experiment, asked: RunOptions) -> None:
             _show(table, heads)
         for text in dict.fromkeys(text for table in tables for text in table.notes):
             say(f"- {text}")
-    _show_outcome(results, document, asked)
+    _show_outcome(results, document, request)
 
 
 def _document(
     experiment: Experiment,
     results: Sequence[CellResult],
     tables: Sequence[ResultTable],
-    asked: RunOptions,
+    request: RunOptions,
 ) -> RunDocument:
     from ensemblage.studies import CellCounts, RunDocument
 
@@ -206,12 +206,12 @@ def _document(
     return RunDocument(
         experiment=experiment.name,
         title=experiment.title,
-        scale=asked.scale,
-        seed=asked.seed,
+        scale=request.scale,
+        seed=request.seed,
         cells=cells,
         tables=list(tables),
-        results=str(asked.results),
-        report=None if asked.report is None else str(asked.report),
+        results=str(request.results),
+        report=None if request.report is None else str(request.report),
         finished=cells.done == cells.total,
         data=experiment.data,
     )
@@ -259,7 +259,9 @@ def _number(value: float | None, form: str) -> str:
     return "-" if value is None else f"{value:{form}}"
 
 
-def _show_outcome(results: Sequence[CellResult], document: RunDocument, asked: RunOptions) -> None:
+def _show_outcome(
+    results: Sequence[CellResult], document: RunDocument, request: RunOptions
+) -> None:
     failed = [each for each in results if each.error]
     for each in failed[:MAX_FAILURES]:
         note(f"A cell failed ({_params(each)}): {shortened(each.error)}")
@@ -274,8 +276,8 @@ def _show_outcome(results: Sequence[CellResult], document: RunDocument, asked: R
             f"{document.cells.total} cells; run the same command again to resume.",
             stderr=True,
         )
-    if asked.export is not None:
-        say(f"{count(len(results), 'cell')} written to {asked.export}.", stderr=True)
+    if request.export is not None:
+        say(f"{count(len(results), 'cell')} written to {request.export}.", stderr=True)
 
 
 def _params(result: CellResult) -> str:

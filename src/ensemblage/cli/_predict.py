@@ -90,7 +90,7 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     with _opened(output, echo=not as_json) as file, late_bar("Predicting rows") as advance:
         listen = seen.append if as_json else None
         done = write_predictions(
-            saved, rows, file, parquet=parquet, progress=advance, listen=listen
+            saved, rows, file, parquet=parquet, progress=advance, on_block=listen
         )
     if output is not None:
         say(f"{done.n_rows} predictions written to {output}.", stderr=True)

@@ -164,12 +164,12 @@ def parse_arff(text: str, encoding: str, request: Request) -> Table:
     names = distinct_names([each.name for each in attributes])
     columns, categories, labels = [], {}, {}
     for name, attribute, values in zip(names, attributes, zip(*rows, strict=True), strict=True):
-        kind = asked = request.kinds.get(name, attribute.kind)
-        if asked == NUMERIC_OR_LABEL:
+        kind = requested = request.kinds.get(name, attribute.kind)
+        if requested == NUMERIC_OR_LABEL:
             kind = NUMERIC if attribute.kind == NUMERIC else CATEGORICAL
         try:
             columns.append(_column(attribute, values, kind))
-            if asked == NUMERIC_OR_LABEL and kind == NUMERIC:
+            if requested == NUMERIC_OR_LABEL and kind == NUMERIC:
                 labels[name] = _column(attribute, values, CATEGORICAL)
         except _InvalidValueError as error:
             line = lines[values.index(error.value)]

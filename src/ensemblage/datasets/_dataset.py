@@ -71,9 +71,9 @@ class Target(NamedTuple):
     classes: tuple[str, ...] = ()
 
 
-def read_target(table: Table, target: str, asked: str | None = None) -> Target:
+def read_target(table: Table, target: str, requested: str | None = None) -> Target:
     """Read the target column for the given task, which is inferred by default."""
-    check_task(asked)
+    check_task(requested)
     if target not in table.names:
         raise ValueError(
             f"There is no target column {target!r}.{suggestion(target, table.names)} "
@@ -83,7 +83,7 @@ def read_target(table: Table, target: str, asked: str | None = None) -> Target:
     if written is not None and target not in written.names:
         written = None
     numbers = _numbers(column)
-    task, reason = _task(table, target, numbers, asked)
+    task, reason = _task(table, target, numbers, requested)
     if task is CLASSIFICATION:
         column = column if written is None else written.column(target)
         known = ~is_missing(column)
@@ -116,11 +116,11 @@ def _numbers(column: Array) -> Doubles | None:
 
 
 def _task(
-    table: Table, target: str, numbers: Doubles | None, asked: str | None
+    table: Table, target: str, numbers: Doubles | None, requested: str | None
 ) -> tuple[Task, str]:
     """Infer the task, with a sentence on why."""
-    if asked is not None:
-        task = TASKS[asked]
+    if requested is not None:
+        task = TASKS[requested]
         return task, f"{target!r} is treated as {task.name}, as set by `task`."
     if target in table.categories:
         return CLASSIFICATION, f"{target!r} has declared categories: treated as classification."

@@ -130,13 +130,13 @@ def table_from_arrow(stored: Any, request: Request) -> Table:
     names = distinct_names([n or f"column_{j + 1}" for j, n in enumerate(stored.column_names)])
     columns, categories, labels = [], {}, {}
     for name, column in zip(names, stored.columns, strict=True):
-        kind = asked = request.kinds.get(name)
-        if asked == NUMERIC_OR_LABEL:
+        kind = requested = request.kinds.get(name)
+        if requested == NUMERIC_OR_LABEL:
             kind = NUMERIC if is_number(column.type) else CATEGORICAL
         columns.append(_column(name, column, kind))
         if kind in {None, CATEGORICAL} and (declared := _declared(column)):
             categories[name] = declared
-        if kind == NUMERIC and asked == NUMERIC_OR_LABEL:
+        if kind == NUMERIC and requested == NUMERIC_OR_LABEL:
             labels[name] = _column(name, column, CATEGORICAL)
     written = Table(tuple(labels), tuple(labels.values())) if labels else None
     return Table(tuple(names), tuple(columns), categories, written=written)

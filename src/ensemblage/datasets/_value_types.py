@@ -154,15 +154,15 @@ def find_number_format(
     ``plain`` are the columns in plain format, ``odd`` the others. If plain columns have points, the
     point is the decimal mark unless commas prove otherwise.
     """
-    asked = (options.decimal, options.thousands)
+    requested = (options.decimal, options.thousands)
     formats = [
         each
         for each in NUMBER_FORMATS
-        if all(want is None or mark == want for mark, want in zip(each, asked, strict=True))
+        if all(want is None or mark == want for mark, want in zip(each, requested, strict=True))
     ]
     n_read = _count_columns(odd, formats)
     best = max(n_read.values())
-    if best == 0 and asked == (None, None):
+    if best == 0 and requested == (None, None):
         return PLAIN, None
     chosen = next(each for each in formats if n_read[each] == best)
     rival, grouped = NumberFormat(".", ","), NumberFormat(",", ".")

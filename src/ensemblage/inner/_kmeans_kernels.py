@@ -33,7 +33,10 @@ FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
 """First multiplier of SplitMix64."""
 SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
 """Second multiplier of SplitMix64."""
-S11, S27, S30, S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
+S11 = np.uint64(11)
+S27 = np.uint64(27)
+S30 = np.uint64(30)
+S31 = np.uint64(31)
 """Shifts of SplitMix64, in bits."""
 
 

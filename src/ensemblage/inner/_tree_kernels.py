@@ -16,7 +16,10 @@ Integers = NDArray[np.int64]
 Rows = NDArray[np.float32]
 
 
-GINI, ENTROPY, SQUARED, POISSON = 0, 1, 2, 3
+GINI = 0
+ENTROPY = 1
+SQUARED = 2
+POISSON = 3
 """Split criteria; the first two are for classification, the others for regression."""
 LEAF = -1
 """Stands for a leaf's children and feature."""

@@ -286,8 +286,8 @@ def comparison_of(
     dataset: Dataset, study: Study, methods: Sequence[MethodScores], notes: Sequence[str]
 ) -> Comparison:
     """Rank, summarise and test the methods' scores."""
-    splits, asked = study.splits, study.measure
-    measure = _auto_measure(dataset, methods) if asked == AUTO else asked
+    splits, requested = study.splits, study.measure
+    measure = _auto_measure(dataset, methods) if requested == AUTO else requested
     # per fold; methods without a value on a fold share its last ranks
     scores = np.array([signed_scores(each, measure) for each in methods])
     ranks = rankdata(-np.nan_to_num(scores, nan=-np.inf), axis=0).tolist()
@@ -307,7 +307,7 @@ def comparison_of(
         n_splits=len(splits.places()) // splits.repeats,
         n_repeats=splits.repeats,
         seed=splits.seed,
-        notes=(*notes, *_measure_notes(dataset, asked, measure, methods)),
+        notes=(*notes, *_measure_notes(dataset, requested, measure, methods)),
         quick=splits.quick,
         finished=all(each.n_folds == len(splits.places()) for each in methods),
         measure=measure,
@@ -350,11 +350,11 @@ def _lacks(method: MethodScores, measure: str) -> bool:
 
 
 def _measure_notes(
-    dataset: Dataset, asked: str, measure: str, methods: Sequence[MethodScores]
+    dataset: Dataset, requested: str, measure: str, methods: Sequence[MethodScores]
 ) -> list[str]:
     """Explain the choice of the measure, and name methods that have no value of it."""
     notes, label = [], MEASURES[measure].label
-    if asked == AUTO and is_imbalanced(dataset.classes) and len(methods) > 1:
+    if requested == AUTO and is_imbalanced(dataset.classes) and len(methods) > 1:
         share = max(dataset.classes.values()) / len(dataset.y)
         notes.append(
             f"The classes are imbalanced (the largest has {share:.0%} of the rows), so methods are "

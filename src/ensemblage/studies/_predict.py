@@ -237,7 +237,7 @@ def write_predictions(
     *,
     parquet: bool,
     progress: Callable[[int, int], Any] | None = None,
-    listen: Callable[[tuple[NewRows, Predictions]], Any] | None = None,
+    on_block: Callable[[tuple[NewRows, Predictions]], Any] | None = None,
 ) -> PredictedFile:
     """Predict block by block, and write to an open file."""
     score, has_target = TargetScore(), False
@@ -252,8 +252,8 @@ def write_predictions(
                 score.add(new.table.column(saved.target), predictions)
                 has_target = True
             done += len(new.X)
-            if listen is not None:
-                listen((new, predictions))
+            if on_block is not None:
+                on_block((new, predictions))
             if progress is not None and rows.in_blocks:
                 progress(done, rows.n_rows)
     agreement = score.sentence(str(saved.target)) if has_target else None

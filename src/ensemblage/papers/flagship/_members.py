@@ -193,7 +193,8 @@ SINGLES = {
     "boosting, 30 settings": THIRTY,
 }
 CALIBRATED = {name: f"{name}, calibrated" for name in SINGLES}
-STANDARD, LIBRARY = CLASSIFIER_POOLS["standard"], CLASSIFIER_POOLS["library"]
+STANDARD = CLASSIFIER_POOLS["standard"]
+LIBRARY = CLASSIFIER_POOLS["library"]
 LIBRARY_GROUPS = {"rows": "strata", "columns": "subspaces", "decisions": "network"}
 MEMBERS = {
     "full": CLASSIFIER_POOLS["full"],

@@ -248,9 +248,12 @@ def _quietly(model: Any, X: Array) -> Array:
 
 
 IMPROVED = "improved"
-PLAIN, STABLE = "K-means", "inner, chosen by stability"
-GRAPH, GRAPH_BEST = "graph-based, all settings", "graph-based, best setting"
-LINKAGE, LINKAGE_BEST = "linkage, all settings", "linkage, best setting"
+PLAIN = "K-means"
+STABLE = "inner, chosen by stability"
+GRAPH = "graph-based, all settings"
+GRAPH_BEST = "graph-based, best setting"
+LINKAGE = "linkage, all settings"
+LINKAGE_BEST = "linkage, best setting"
 COLUMNS = (PLAIN, ALL, IMPROVING, BEST, STABLE, GRAPH, GRAPH_BEST, LINKAGE, LINKAGE_BEST)
 GROUPS = {"graph": (GRAPH, GRAPH_BEST), "linkage": (LINKAGE, LINKAGE_BEST)}
 MODE = "with replacement"
@@ -314,7 +317,8 @@ STANDARD = ClusterGrid(
     _views([10, 50, 100], [0.1, 0.3, 0.5, 0.7, 0.9]), 30, _ensembles([20], [0.3, 0.5, 0.7]), 5,
     stability_starts=8,
 )  # fmt: skip
-SIZES, SHARES = range(10, 101, 10), [share / 10 for share in range(1, 11)]
+SIZES = range(10, 101, 10)
+SHARES = [share / 10 for share in range(1, 11)]
 FULL = ClusterGrid(_views(SIZES, SHARES), 30, _ensembles(SIZES, SHARES), 30, stability_starts=8)
 
 

@@ -67,7 +67,9 @@ from ensemblage.studies import CellResult, ResultRow, ResultTable
 
 Doubles = NDArray[np.float64]
 
-ALL, IMPROVING, BEST = "inner, all settings", "inner, improving settings", "inner, best setting"
+ALL = "inner, all settings"
+IMPROVING = "inner, improving settings"
+BEST = "inner, best setting"
 IMPROVED = "improved"
 """The paper's column of the share of the settings that improved."""
 
@@ -121,9 +123,12 @@ def share_row(
     return ResultRow(row, column, paper, share, None, len(known), inner.failures)
 
 
-PLAIN, NESTED = "plain network", "inner, nested choice"
-BAGGING, BAGGING_BEST = "bagging, all sizes", "bagging, best size"
-POOLED, DEFAULT = "pooled tables (ours)", "default network (ours)"
+PLAIN = "plain network"
+NESTED = "inner, nested choice"
+BAGGING = "bagging, all sizes"
+BAGGING_BEST = "bagging, best size"
+POOLED = "pooled tables (ours)"
+DEFAULT = "default network (ours)"
 COLUMNS = (PLAIN, ALL, IMPROVING, BEST, NESTED, BAGGING, BAGGING_BEST, POOLED, DEFAULT)
 GRIDS = ("inner", "bagging")
 """Methods whose cells have one accuracy for each setting of a grid."""

@@ -41,7 +41,9 @@ LITERAL_MEMBERS = 20
 # The paper's p_lambda, and 0, which uses all features.
 FLIPS = {"features fixed": 0.0, "features chosen": 0.01}
 
-BASE, LOGISTIC, UNTRAINED = "base", "tuned logistic regression", "untrained members, oracle"
+BASE = "base"
+LOGISTIC = "tuned logistic regression"
+UNTRAINED = "untrained members, oracle"
 EQUAL_WEIGHTS = tuple(f"equal weights, {flips}" for flips in FLIPS)
 GAINS = (*(f"oracle, {flips}" for flips in FLIPS), *EQUAL_WEIGHTS)
 
@@ -151,7 +153,8 @@ def _gain_sentences(gains: Sequence[ResultRow]) -> list[str]:
 
 SIZES = (10, 20, 50, 100, 200, 500)
 FIGURE1_ROWS = {f"{size} per class": size for size in SIZES}
-TEST_ROWS, TEST_SEED = 50_000, 10**6
+TEST_ROWS = 50_000
+TEST_SEED = 10**6
 FIGURE1_SETTINGS = (0.1, 1e-4)
 
 
