@@ -63,7 +63,7 @@ def test_fit_shows_the_rmse_of_the_mean(run, homes):
                 "-o", "n.skops")  # fmt: skip
     assert "target 'price' (regression)" in again.output
     assert "mean: RMSE " in again.output
-    assert "(2-fold CV; mean " in again.output
+    assert "(2-fold CV; predicting the mean " in again.output
 
 
 def test_predict_writes_values(run, homes, model):

@@ -34,7 +34,7 @@ def test_a_tree_in_the_names_of_the_file(model):
     assert document.nodes[root.left].rows > 0
     as_it_is = FunctionTransformer(feature_names_out="one-to-one").fit(np.zeros((1, 4)))
     learned = training_summary(make_pipeline(as_it_is, model), NAMES)
-    assert learned[1].startswith("a tree of ")
+    assert learned[1].startswith("a tree with ")
     assert "petal" in learned[2]
 
 
@@ -44,7 +44,7 @@ def test_the_page_shows_the_drawing(model):
     assert isinstance(block, TreeBlock)
     assert len(block.nodes) == len(model.tree_.left)
     assert "petal" in block.alt
-    assert explained.sentences[0].startswith("A tree of ")
+    assert explained.sentences[0].startswith("A tree with ")
 
 
 def test_a_rows_path_adds_up(model):

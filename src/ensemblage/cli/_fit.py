@@ -203,7 +203,7 @@ def _show(trained: Trained, training: TrainingDocument) -> None:
         text = f"accuracy {value} ({over}; majority class {share:.4f})"
     elif rmse is not None and training.target_std is not None:
         value = measure.with_error(rmse, training.rmse_se)
-        text = f"RMSE {value} ({over}; mean {measure.written(training.target_std)})"
+        text = f"RMSE {value} ({over}; predicting the mean {measure.written(training.target_std)})"
     say(f"{trained.method.label}: {text}")
     for line in training.learned:
         say(f"  {line}")

@@ -110,7 +110,8 @@ DataFile = Annotated[
     str,
     typer.Argument(
         metavar="DATA", show_default=False,
-        help="A CSV, TSV, ARFF, Parquet or Excel file, or `-` for CSV from standard input.",
+        help="A CSV, TSV, ARFF, Parquet or Excel file, `-` for CSV from standard input, or the "
+        "name of a dataset.",
     ),
 ]  # fmt: skip
 ModelFile = Annotated[

@@ -133,7 +133,7 @@ def explain(context: ModelContext) -> Explanation:
 
 def _size(estimator: Any) -> str:
     leaves, depth = estimator.get_n_leaves(), estimator.get_depth()
-    return f"a tree of {count(leaves, 'leaf', 'leaves')}, {count(depth, 'split')} deep at most"
+    return f"a tree with {count(leaves, 'leaf', 'leaves')} and depth {depth}"
 
 
 def _context_names(context: ModelContext) -> TreeNames:
