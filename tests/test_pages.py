@@ -16,7 +16,7 @@ WRITTEN = [
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN]
 BLOCK = re.compile(r"(?ms)^```(\w+)\n(.*?)^```$")
 # run from the page by the slow tests of the command line
-RUN_ELSEWHERE = {("tutorial.md", "csv"), ("experiments.md", "toml")}
+RUN_ELSEWHERE = {("experiments.md", "toml")}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -36,7 +36,7 @@ def masked(text):
 
 def test_the_tutorial_by_its_text_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    new_rows = re.search(r"(?ms)^```csv\n(.*?)^```$", TUTORIAL)[1]
+    new_rows = re.search(r"(?ms)^```text\n(species,.*?)^```$", TUTORIAL)[1]
     (tmp_path / "new.csv").write_text(new_rows, encoding="utf-8")
     steps = re.findall(r"(?ms)^    (ensemblage [^\n]*)\n\n```text\n(.*?)^```$", TUTORIAL)
     assert len(steps) == len(SHOWN.findall(TUTORIAL)) == 6
