@@ -271,7 +271,7 @@ def test_encodings_and_compression_give_equal_tables(tmp_path):
 def test_train_and_predict(awkward, tmp_path):
     path, target = awkward
     if not target:
-        with pytest.raises(ValueError, match="No class has as many rows"):
+        with pytest.raises(ValueError, match="no class has that many rows"):
             compare(open_dataset(str(path), "class"), methods=["majority"], n_splits=2)
         return
     dataset = open_dataset(str(path), target)

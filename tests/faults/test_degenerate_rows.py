@@ -21,7 +21,7 @@ from made_estimators import (
 )
 
 X, Y, NUMERIC = made_rows()
-ERROR = r"class|row|sample|differ|folds"
+ERROR = r"class|row|sample|differ|folds|varies"
 
 
 def target(made, classes, numeric=NUMERIC):

@@ -257,7 +257,7 @@ def test_rows_of_a_group_stay_together():
     together = InnerTreeClassifier(random_state=0).fit(X, y, groups=groups)
     assert together.get_n_leaves() < apart.get_n_leaves()
     assert together.cv_loss_ > apart.cv_loss_
-    with pytest.raises(ValueError, match="two or more"):
+    with pytest.raises(ValueError, match="at least two are required"):
         apart.fit(X, y, groups=np.zeros(200))
 
 
