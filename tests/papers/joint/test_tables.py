@@ -43,7 +43,7 @@ def test_a_row_is_a_size():
 
 
 def test_the_quick_scale_has_two_sizes():
-    with pytest.raises(ValueError, match="no dataset '10 per class'. Its datasets are: 20 per class, 100"):
+    with pytest.raises(ValueError, match=r"10 per class'\. Its datasets are: 20 per class, 100"):
         paper_experiment("joint-figure1", scale="quick", datasets=["10 per class"])
     assert ROWS["10 per class"] == 10
 
