@@ -29,11 +29,11 @@ from ensemblage.datasets import TableEncoder
 from ensemblage.fusion import fit_variance_correction
 from ensemblage.pool import (
     TrainingData,
+    cross_fuse,
     cross_validate_members,
     fit_fusion,
     make_cv_folds,
     make_fusion,
-    out_of_fold_outputs,
     refit_member,
     resolve_members,
 )
@@ -79,7 +79,8 @@ def predict_fold(X, y, train, test):
         predictions[spec.name] = correct_both_ways(out_of_fold, rows.y, new_outputs)
     fusion = make_fusion("log_linear", has_groups=False, numeric=True)
     fitted = fit_fusion(fusion, members, rows)
-    pooled = out_of_fold_outputs(fusion, fitted, members, rows)
+    own = np.stack([each.outputs[rows.tested] for each in members])
+    pooled = cross_fuse(fusion, own, rows, rows.tested, rows.scoring_folds)
     new = fitted.combine(np.stack(outputs))
     return {"pool": correct_both_ways(pooled, rows.y[rows.tested], new), **predictions}
 

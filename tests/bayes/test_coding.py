@@ -20,6 +20,7 @@ from ensemblage.bayes import (
 from ensemblage.bayes._coding import CodedRows, check_entries, learn_coders
 from ensemblage.bayes._score_kernels import Nodes
 from ensemblage.datasets import MISSING_CODE, Column
+from ensemblage.inner import InnerBayesNetClassifier
 
 
 def test_each_row_has_the_distribution_of_its_configuration():
@@ -75,10 +76,27 @@ def test_polars_categories_are_those_that_occur():
     assert BayesNetClassifier().fit(X, [0, 1, 0, 1] * 5).categories_["x"] == ["a", "b"]
 
 
-def test_declared_classes_have_a_column_each_in_sorted_order():
-    y = pd.Series(pd.Categorical(["z", "a"] * 10, categories=["z", "m", "a"]), name="class")
+@pytest.mark.parametrize("kind", [BayesNetClassifier, InnerBayesNetClassifier])
+def test_classes_are_those_that_occur(kind):
     X = pd.DataFrame({"x": [1.0, 2.0] * 10})
-    network = BayesNetClassifier().fit(X, y)
+    for y in (
+        pd.Series(pd.Categorical(["z", "a"] * 10, categories=["z", "m", "a"])),
+        pl.Series(["z", "a"] * 10, dtype=pl.Enum(["z", "m", "a"])),
+        pd.Series(pd.Categorical([2, 1] * 10, categories=[2, 3, 1])),
+    ):
+        network = kind(random_state=0) if kind is InnerBayesNetClassifier else kind()
+        network.fit(X, y)
+        assert network.classes_.tolist() == sorted(set(y.to_list()))
+        assert network.predict_proba(X).shape == (20, 2)
+        assert network.predict(X).tolist() == y.to_list()
+
+
+def test_declared_classes_have_a_column_each_in_sorted_order():
+    y = pd.Series(["z", "a"] * 10, name="class")
+    X = pd.DataFrame({"x": [1.0, 2.0] * 10})
+    with pytest.raises(ValueError, match="y has the class 'a', which `categories` does not list"):
+        BayesNetClassifier(categories={"class": ["z", "m"]}).fit(X, y)
+    network = BayesNetClassifier(categories={"class": ["z", "m", "a"]}).fit(X, y)
     assert network.classes_.tolist() == ["a", "m", "z"]
     assert network.categories_["class"] == ["z", "m", "a"]
     chances = network.predict_proba(X[:1])[0]

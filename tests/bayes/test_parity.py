@@ -39,6 +39,7 @@ def test_structures_and_predictions(case, number):
         init=fit["init"],
         criterion=fit["score"],
         calibration=None,
+        categories={"class": golden["columns"][-1]["categories"]},
     ).fit(X, y)
     names = [*X.columns, "class"]
     expected = {names[j]: [names[p] for p in parents] for j, parents in enumerate(fit["parents"])}

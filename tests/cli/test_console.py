@@ -1,15 +1,19 @@
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
 
 import pytest
+import typer
 
 from ensemblage.cli import _console as _progress
 from ensemblage.cli._console import (
     _interrupts_remembered,
     as_command,
     format_duration,
+    guarded,
     late_bar,
     progress_bar,
 )
@@ -82,7 +86,7 @@ def test_explain_writes_a_figure_and_a_report(run, network, tmp_path):
 def test_two_names_for_one_page_are_refused(run, network):
     done = run("explain", network, "-o", "a.html", "--report", "b.html")
     assert done.exit_code == 2
-    assert "a.html must end in .png, .svg or .pdf" in done.stderr
+    assert "--output and --report are both reports" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -119,6 +123,24 @@ class EndsIn:
 
     def __del__(self):
         raise self.error
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupt_that_became_another_error_is_one():
+    @guarded
+    def terminate():
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        except KeyboardInterrupt as stop:  # as Python does in an import
+            raise RuntimeError("Error calling __set_name__") from stop
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(typer.Exit) as stop:
+        terminate()
+    assert stop.value.exit_code == 128 + signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is before
+    with progress_bar("Fitting") as advance:  # a later one is not interrupted
+        advance(1, 1)
 
 
 def test_an_interrupt_that_comes_while_something_is_freed_is_not_shown(monkeypatch):

@@ -65,6 +65,7 @@ def folder(tmp_path_factory):
             Path(name).write_text(study, encoding="utf-8")
         parquet.write_table(csv.read_csv("data.csv"), "big.parquet")
         run("ensemblage fit data.csv --target species --method logistic --output model.skops")
+        run("ensemblage fit penguins --target sex --method logistic --output penguins.skops")
     return path
 
 

@@ -52,7 +52,7 @@ def test_run_shows_a_table_keeps_the_cells_and_exports(run, study, tmp_path):
         (["study.toml", "--budget", "soon"], 2, "'soon' is not a duration such as 90s, 10m, 2h"),
         (["study.toml", "--export", "cells.xlsx"], 1, "must end in .csv or .parquet"),
         (["study.toml", "--export", "no/cells.csv"], 1, "there is no folder no"),
-        (["study.toml", "--results", "study.toml"], 1, "study.toml is not a results file"),
+        (["study.toml", "--results", "study.toml"], 2, "study.toml is also an input"),
         (["study.toml", "--scheduler", "tcp//x:1"], 1, "'tcp//x:1' is not an address such as"),
         (["study.toml", "--jobs", "0"], 2, "0 is not a number of processes"),
     ],
@@ -73,7 +73,8 @@ def test_a_bad_declaration_is_wrong_usage(run, study, tmp_path):
     assert not (tmp_path / "ensemblage-results.sqlite").exists()
 
 
-def test_options_of_reproduce(run, papers):
+def test_options_of_reproduce(run, papers, tmp_path):
+    (tmp_path / "data").mkdir()
     usual = {"scale": "standard", "seed": 0, "data_dir": None, "datasets": None}
     assert run("reproduce", "hiss-table2", "-j", 1).exit_code == 0
     run("reproduce", "joint-figure1", "--quick", "--seed", 5, "--data-dir", "data")

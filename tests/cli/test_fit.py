@@ -16,7 +16,7 @@ def test_the_default_is_the_pool_scored_out_of_fold(run, table_file):
     assert "pool: accuracy" in result.stdout
     assert "(2-fold CV; majority class 0.6500)" in result.stdout
     assert "weights: " in result.stdout
-    assert "it is slightly optimistic." in result.stderr
+    assert "chosen on the other folds." in result.stderr
     again = run("predict", "p.skops", table_file)
     assert again.exit_code == 0
     assert again.stdout.startswith("prediction,probability_no,probability_yes")

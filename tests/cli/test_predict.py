@@ -10,6 +10,7 @@ from skops import io as skops_io
 
 from ensemblage.datasets import _chunked as _table_blocks
 from ensemblage.datasets import _chunked as _text_stream
+from persistence.archives import claim_versions
 
 
 def test_predict_matches_columns_by_name(run, people_model, table_file, tmp_path):
@@ -65,6 +66,18 @@ def test_predict_refuses_a_truncated_model(run, people_model, table_file):
     result = run("predict", people_model, table_file, "-o", "out.csv")
     assert result.exit_code == 1
     assert "is truncated or damaged: copy it again" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["predict", "explain"])
+def test_other_versions_are_one_note(run, people_model, table_file, command):
+    usual = run(command, people_model, table_file).stdout
+    claim_versions(people_model, {"scikit-learn": "1.0.2", "ensemblage": "99.0"})
+    result = run(command, people_model, table_file)
+    assert (result.exit_code, result.stdout) == (0, usual)
+    said = [line for line in result.stderr.splitlines() if "was written with" in line]
+    assert len(said) == 1
+    assert said[0].startswith(f"Note: {people_model} was written with Ensemblage 99.0 (here ")
+    assert "Warning" not in result.stderr
 
 
 def test_predict_refuses_an_untrusted_type(run, people_model, table_file):

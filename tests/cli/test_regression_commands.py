@@ -45,6 +45,21 @@ def test_compare_writes_a_table_a_report_and_a_document(run, homes, tmp_path):
     assert "Residuals by source" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    "asked", [["fit", "-m", "auto"], ["fit", "-m", "ridge"], ["compare", *SOME]]
+)
+def test_a_source_that_is_not_used_is_named(run, homes, asked):
+    command, *options = asked
+    place = ["-o", "s.skops"] if command == "fit" else []
+    done = run(command, homes, "-t", "price", "--drop", "id", "--source", "site", "--folds", 2,
+               "-j", 1, *options, *place)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    noted = " ".join(done.stderr.split())
+    assert "4 sources, used by no method here, and not a feature:" in noted
+    assert "of the methods for regression, strata-sources uses the source." in noted
+    assert "Without --source, the source is a feature like any other." in noted
+
+
 @pytest.mark.parametrize("measure", ["mae", "r2"])
 def test_another_measure_can_decide(run, homes, measure):
     done = run(

@@ -62,7 +62,7 @@ def test_figures_by_hand():
     assert curve.reason == (
         "2 clusters chosen from 2 to 3: the largest k within 0.05 of the highest stability "
         "relative to a null reference. Clusterings of subsamples disagree on 0% of row pairs (null "
-        "reference: 40%)."
+        "reference: 40%; p = 0.33)."
     )
 
 

@@ -107,7 +107,7 @@ def test_formulas_get_an_apostrophe(text):
     assert no_formula(text) == f"'{text}"
 
 
-@pytest.mark.parametrize("field", ["-1.5", "+2e3", "a=b", "", None, -3.0])
+@pytest.mark.parametrize("field", ["-1.5", "+2e3", "a=b", "", "-", "+", None, -3.0])
 def test_what_is_no_formula_stays(field):
     assert no_formula(field) == field
 

@@ -8,6 +8,9 @@ import sys
 import time
 
 import pytest
+from typer.testing import CliRunner
+
+from ensemblage.cli import app
 
 COMMAND = [sys.executable, "-m", "ensemblage"]
 RESULTS = "ensemblage-results.sqlite"
@@ -32,6 +35,16 @@ label = "uniform"
 params = {{ strategy = "uniform" }}
 """
 CELLS_PER_REPEAT = 30
+LINES = [f"{i % 7},{i % 5},{'ab'[i % 2]},{'np'[i % 3 > 0]}" for i in range(60)]
+SITE_ROWS = "\n".join(["x,z,site,y", *LINES, ""])
+SITE_STUDY = """
+folds = 2
+[[datasets]]
+file = "rows.csv"
+target = "y"
+[[methods]]
+name = "majority"
+"""
 
 
 class Running:
@@ -148,6 +161,18 @@ def done_study(study, stored):
     one = study("one", 1, jobs=1)
     one.results.write_bytes(stored)
     return one
+
+
+@pytest.fixture(scope="session")
+def site_model(tmp_path_factory):
+    """A model file of ``SITE_ROWS``."""
+    folder = tmp_path_factory.mktemp("model")
+    rows, model = folder / "rows.csv", folder / "model.skops"
+    rows.write_text(SITE_ROWS, encoding="utf-8")
+    fit = ["fit", str(rows), "-t", "y", "-m", "tree", "-o", str(model), "-j", "1"]
+    done = CliRunner().invoke(app, fit)
+    assert done.exit_code == 0, done.output
+    return model.read_bytes()
 
 
 @pytest.fixture

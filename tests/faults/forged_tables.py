@@ -46,6 +46,9 @@ def _tables():
     yield "fine long value.csv", ROWS.replace("39,", "9" * 100_000 + ",")
     yield "fine infinite.csv", ROWS.replace("39,", "1e999,")
     yield "fine many columns.csv", _wide(20_000)
+    yield "too many columns.csv", _wide(1_000_000, 4)
+    yield "too many columns.tsv", "# title\n" + _wide(1_000_000, 4).replace(",", "\t")
+    yield "too many columns.txt", _wide(1_000_000, 4).replace(",", " ")
     yield "bomb.csv.gz", gzip.compress(bytes(100_000_000))
     yield "no declaration.arff", "1,x\n2,y\n"
     yield "no data.arff", ARFF.partition("@data")[0]
@@ -68,9 +71,9 @@ def _tables():
     yield "unknown.json", "{}"
 
 
-def _wide(n_columns):
+def _wide(n_columns, n_rows=12):
     header = ",".join(f"c{j}" for j in range(n_columns)) + ",class\n"
-    rows = (",".join(str((i * j) % 5) for j in range(n_columns)) for i in range(12))
+    rows = (",".join(str((i * j) % 5) for j in range(n_columns)) for i in range(n_rows))
     return header + "".join(f"{row},{'ab'[i % 2]}\n" for i, row in enumerate(rows))
 
 

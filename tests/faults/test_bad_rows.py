@@ -4,9 +4,15 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 
+from ensemblage.datasets import TableEncoder
+from ensemblage.inner import InnerTreeClassifier
+from ensemblage.sources import source_audit
+from ensemblage.strata import HISS
 from made_estimators import (
     CLASSES,
     CLUSTERS,
@@ -112,6 +118,64 @@ def test_sparse_rows_are_refused(made, kind):
 def test_invalid_targets_are_refused(name, target):
     with pytest.raises((ValueError, TypeError)):
         fit_on(MADE[name], X, target)
+
+
+def with_missing(values, missing):
+    values = list(values)
+    values[3] = values[7] = missing
+    return values
+
+
+TEXT = np.where(Y == 1, "yes", "no").tolist()
+MISSING_CLASSES = {
+    "string": pd.Series(with_missing(TEXT, pd.NA), dtype="string"),
+    "string[pyarrow]": pd.Series(with_missing(TEXT, pd.NA), dtype="string[pyarrow]"),
+    "object, NA": np.array(with_missing(TEXT, pd.NA), dtype=object),
+    "object, None": np.array(with_missing(TEXT, None), dtype=object),
+    "object, NaN": np.array(with_missing(TEXT, np.nan), dtype=object),
+    "list, NaN": with_missing(TEXT, np.nan),
+    "Categorical": pd.Series(pd.Categorical(with_missing(TEXT, None))),
+    "Int64": pd.Series(with_missing(Y.tolist(), pd.NA), dtype="Int64"),
+    "boolean": pd.Series(with_missing((Y == 1).tolist(), pd.NA), dtype="boolean"),
+    "polars": pl.Series(with_missing(TEXT, None)),
+    "float": np.array(with_missing(Y.astype(float), np.nan)),
+}
+MISSING_NUMBERS = {
+    "float": np.array(with_missing(NUMERIC, np.nan)),
+    "Float64": pd.Series(with_missing(NUMERIC, pd.NA), dtype="Float64"),
+    "object, NA": np.array(with_missing(NUMERIC, pd.NA), dtype=object),
+    "object, None": np.array(with_missing(NUMERIC, None), dtype=object),
+    "list, None": with_missing(NUMERIC, None),
+    "polars": pl.Series(with_missing(NUMERIC, None)),
+}
+# they read the target only if a parameter or a column says so
+WITHOUT_TARGET = {"TableEncoder"}
+
+
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [(name, case) for name, made in MADE.items()
+     if made.kind in {CLASSES, REGRESSION, COLUMNS} and name not in WITHOUT_TARGET
+     for case in (MISSING_NUMBERS if made.kind == REGRESSION else MISSING_CLASSES)],
+)  # fmt: skip
+def test_missing_targets_are_refused_with_their_rows(name, case):
+    cases = MISSING_NUMBERS if MADE[name].kind == REGRESSION else MISSING_CLASSES
+    with pytest.raises(ValueError, match=r"y is missing in 2 of 40 rows \(counted from 0: 3, 7\)"):
+        fit_on(MADE[name], X, cases[case])
+
+
+@pytest.mark.parametrize("case", MISSING_CLASSES)
+def test_missing_targets_of_other_readers_of_y(case):
+    y, sources = MISSING_CLASSES[case], ["a", "b"] * 20
+    table = pd.DataFrame({"town": [f"town {i}" for i in range(40)], "size": X[:, 0]})
+    for call in (
+        lambda: HISS(2, 0.6, class_balance=True).fit(X, y),
+        lambda: source_audit(LogisticRegression(), X, y, sources),
+        lambda: TableEncoder(max_categories=3).fit(table, y),
+        lambda: InnerTreeClassifier().fit(table, y),
+    ):
+        with pytest.raises(ValueError, match=r"y is missing in 2 of 40 rows .*3, 7"):
+            call()
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,15 @@ import sys
 import textwrap
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from ensemblage.blocks import MemoryBlocks
-from ensemblage.datasets import Dataset, Table, per_column
-from ensemblage.persistence import SavedModel
+from ensemblage.datasets import Dataset, Table, open_table, per_column, read_table
+from ensemblage.persistence import SavedModel, save
 from ensemblage.strata import HISS, MixtureStrata
 from ensemblage.strata._hiss_sizes import MAX_PASSES, MIN_PASSES, _max_passes
 from ensemblage.studies import read_rows
@@ -169,3 +171,52 @@ def test_small_parquet_file_with_many_rows_is_refused(tmp_path):
         "has 50000000 rows and 1 columns, too many for the memory or for a file of its" in message
     )
     assert grown < 500e6
+
+
+@pytest.mark.parametrize("separator", [",", ";", "|", "\t", " "])
+@pytest.mark.parametrize("block_rows", [None, 10])
+def test_too_many_columns_of_text_are_refused_by_the_first_lines(tmp_path, separator, block_rows):
+    path = tmp_path / "wide.txt"
+    path.write_text("a title\n" + f"{separator.join('x' * 250_001)}\n" * 3, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"wide\.txt has 250,001 columns"):
+        open_table(path, block_rows=block_rows)
+
+
+def test_a_row_of_long_texts_is_no_table_of_many_columns(tmp_path):
+    path = tmp_path / "texts.csv"
+    texts = ",".join(["word " * 26_000] * 10)
+    path.write_text(f"{','.join('abcdefghij')}\n{texts}\n{',' * 9}1\n", encoding="utf-8")
+    assert read_table(path).n_rows == 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+@pytest.mark.slow  # a file of 16 MB
+def test_predictions_of_many_rows_take_little_memory(tmp_path):
+    """Such a file is read in blocks; standard input is read whole, with the same predictions."""
+    rng = np.random.default_rng(0)
+    lines = [f"{a:.2f},{b:.2f}" for a, b in rng.normal(size=(1_500_000, 2))]
+    (tmp_path / "rows.csv").write_text("\n".join(["a,b", *lines, ""]), encoding="utf-8")
+    X = rng.normal(size=(100, 2))
+    model = LogisticRegression().fit(X, np.where(X.sum(axis=1) > 0, "p", "n"))
+    save(model, tmp_path / "m.skops", columns=["a", "b"], kinds=["numeric", "numeric"])
+    script = (
+        "import atexit, re; from pathlib import Path; from ensemblage.cli import main\n"
+        # not of getrusage, which begins with the memory of the process that started this one
+        "peak = lambda: re.search(r'VmHWM:\\s*(\\d+)', Path('/proc/self/status').read_text())[1]\n"
+        "atexit.register(lambda: print(1024 * int(peak())))\n"
+        "main()"
+    )
+
+    def predict(rows, output):
+        with (tmp_path / "rows.csv").open("rb") as stdin:
+            run = subprocess.run(
+                [sys.executable, "-c", script, "predict", "m.skops", rows, "-o", output],
+                cwd=tmp_path, stdin=stdin, capture_output=True, text=True, check=True,
+            )  # fmt: skip
+        return int(run.stdout), (tmp_path / output).read_bytes()
+
+    grown, found = predict("rows.csv", "blocks.csv")
+    assert grown < 450e6
+    whole, wanted = predict("-", "whole.csv")
+    assert whole > 600e6  # so that the bound above says something
+    assert found == wanted

@@ -22,9 +22,9 @@ UNCHECKED = (
     "views_: short", "rows: huge", "member_sizes_: huge", "member_report_", "ranking_: huge",
     "classes_: floats", "classes_: huge", "classes_: negative", "classes_: list",
     "sources_: floats", "sources_: huge", "sources_: negative", "names_: floats", "names_: huge",
-    "names_: negative", "seconds: nan", "log_loss: nan", "score: nan",
-    "weight: nan", "configurations: huge", "stratum_variances_: none", "labels_: none",
-    "votes_: none",
+    "names_: negative", "seconds: nan", "log_loss: nan", "score: nan", "log_loss_se: nan",
+    "score_se: nan", "weight: nan", "configurations: huge", "stratum_variances_: none",
+    "labels_: none", "votes_: none",
 )  # fmt: skip
 
 

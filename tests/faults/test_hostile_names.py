@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 
 import numpy as np
 import pandas as pd
@@ -55,6 +56,38 @@ def test_predictions_are_not_formulas(table):
     assert done.exit_code == 0, done.output
     rows = list(csv.reader(io.StringIO((table / "predictions.csv").read_text(encoding="utf-8"))))
     assert not [each for row in rows for each in row if each[:1] in {"=", "+", "@"}]
+
+
+def test_kept_cells_are_not_formulas(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ids = ["=cmd|' /C calc'!A0", "-1.5", "-", "@SUM(A1)", "plain", "+41 44 000 00 00"]
+    rows = pd.DataFrame({"=id": ids * 5, "x": np.arange(30.0), "y": ["+", "-mild"] * 15})
+    rows.to_csv("rows.csv", index=False)
+    fit = ["fit", "rows.csv", "-m", "majority", "-t", "y", "--drop", "=id", "-o", "m.skops"]
+    assert CliRunner().invoke(app, fit).exit_code == 0
+
+    def predict(*options):
+        command = ["predict", "m.skops", "rows.csv", "--keep", "=id", *options]
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+        return done.stdout, done.stderr
+
+    def kept(text):
+        return [row[0] for row in csv.reader(io.StringIO(text))]
+
+    text, said = predict()
+    escaped = ["'=cmd|' /C calc'!A0", "-1.5", "-", "'@SUM(A1)", "plain", "'+41 44 000 00 00"]
+    assert kept(text) == ["'=id", *escaped * 5]
+    assert "before the text of 16 cells, which a spreadsheet would evaluate; --raw keeps" in said
+    text, said = predict("--raw")
+    assert kept(text) == ["=id", *ids * 5]
+    assert "spreadsheet" not in said
+    # neither Parquet nor JSON is evaluated
+    assert "spreadsheet" not in predict("-o", "out.parquet")[1]
+    assert pd.read_parquet("out.parquet")["=id"].tolist() == ids * 5
+    text, said = predict("--json")
+    assert json.loads(text)["kept"]["=id"] == ids * 5
+    assert "spreadsheet" not in said
 
 
 @pytest.mark.parametrize("name", HOSTILE)

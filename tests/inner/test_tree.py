@@ -1,3 +1,4 @@
+from dataclasses import replace
 from inspect import signature
 
 import numpy as np
@@ -6,7 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ensemblage._core import draw_seeds
+from ensemblage._core import DamagedStateError, draw_seeds
 from ensemblage.inner import (
     BaseInnerTree,
     InnerTreeClassifier,
@@ -350,12 +351,97 @@ def test_one_class_is_certain():
 
 
 @pytest.mark.parametrize("huge", [1e39, 1e300])
-def test_values_beyond_float32_are_refused_without_a_warning(huge):
+def test_values_beyond_float32_have_the_side_of_the_largest(huge):
     tree = InnerTreeClassifier(n_views=3, random_state=0).fit(ROWS, ROWS[:, 0] > 0)
-    with pytest.raises(ValueError, match="too large for dtype"):
-        tree.predict(ROWS * huge)
-    with pytest.raises(ValueError, match="too large for dtype"):
-        tree.fit(ROWS * huge, ROWS[:, 0] > 0)
+    expected = tree.predict_proba(np.sign(ROWS) * 1e30)
+    np.testing.assert_array_equal(tree.predict_proba(ROWS * huge), expected)
+
+
+UNITS = {
+    "1e-6": lambda X: X * 1e-6,
+    "1e-8": lambda X: X * 1e-8,
+    "1e-300": lambda X: X * 1e-300,
+    "1e8": lambda X: X * 1e8,
+    "1e200": lambda X: X * 1e200,
+    "far": lambda X: X + 1e9,
+    "1e-8, far": lambda X: X * 1e-8 - 1.0,
+}
+CROSS = (ROWS[:, 0] > 0) ^ (ROWS[:, 1] > 0.3)
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
+def test_columns_in_any_unit_give_the_same_tree_in_that_unit(unit):
+    rows = np.where(np.random.default_rng(1).random(ROWS.shape) < 0.1, np.nan, ROWS)
+    plain = InnerTreeClassifier(random_state=0).fit(rows, CROSS)
+    tree = InnerTreeClassifier(random_state=0).fit(unit(rows), CROSS)
+    assert plain.score(rows, CROSS) > 0.9
+    np.testing.assert_array_equal(tree.tree_.values, plain.tree_.values)
+    np.testing.assert_allclose(tree.predict_proba(unit(rows)), plain.predict_proba(rows), rtol=1e-9)
+    np.testing.assert_allclose(tree.cv_loss_, plain.cv_loss_, rtol=1e-9)
+    inner = ~plain.tree_.is_leaf
+    separates = np.array([plain.tree_.separates_missing(node) for node in np.flatnonzero(inner)])
+    given = plain.tree_.thresholds[inner][~separates]
+    np.testing.assert_allclose(
+        tree.tree_.thresholds[inner][~separates], unit(given), rtol=1e-6, atol=1e-310
+    )
+    shown = tree.to_text().split("<= ")[1].split()[0].replace("\N{MINUS SIGN}", "-")
+    assert np.isclose(float(shown), np.median(tree.tree_.thresholds[0]), rtol=0.01)
+    step = tree.explain(unit(rows)[3]).steps[0]
+    column = int(tree.tree_.feature[0])
+    np.testing.assert_allclose(step.value, unit(rows)[3, column], rtol=1e-6)
+    np.testing.assert_array_equal(tree.harden().predict(unit(rows)), plain.harden().predict(rows))
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"offsets": None},
+        {"exponents": None},
+        {"exponents": np.full(3, 2**40)},
+        {"offsets": np.zeros(2)},
+    ],
+)
+def test_units_of_a_damaged_file_are_refused(forged):
+    tree = InnerTreeClassifier(random_state=0).fit(ROWS * 1e-8, CROSS)
+    tree._check_fitted()
+    tree.tree_ = replace(tree.tree_, **forged)
+    with pytest.raises(DamagedStateError, match=r"offsets|exponents"):
+        tree._check_fitted()
+
+
+def test_a_split_of_missing_values_in_any_unit():
+    rows = ROWS[:, :1].copy()
+    rows[::2] = np.nan
+    for unit in UNITS.values():
+        tree = InnerTreeClassifier(random_state=0).fit(unit(rows), np.isnan(rows[:, 0]))
+        assert " is known" in tree.to_text()
+        assert tree.predict(unit(rows)).tolist() == np.isnan(rows[:, 0]).tolist()
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
+@pytest.mark.parametrize("scale", [1e-100, 1e-10, 1e-7, 1e10])
+def test_targets_in_any_unit_give_the_same_tree_in_that_unit(criterion, scale):
+    target = np.where(CROSS, 5.0, 1.0) + ROWS[:, 2] ** 2
+    # in small leaves rounding decides between equal splits
+    settings = {"criterion": criterion, "min_samples_leaf": 8, "random_state": 0}
+    plain = InnerTreeRegressor(**settings).fit(ROWS, target)
+    tree = InnerTreeRegressor(**settings).fit(ROWS, target * scale)
+    assert plain.get_n_leaves() > 2
+    np.testing.assert_allclose(tree.predict(ROWS), scale * plain.predict(ROWS), rtol=1e-9)
+    np.testing.assert_allclose(tree.cv_loss_, plain.cv_loss_ * scale**2, rtol=1e-9)
+    alpha_unit = scale if criterion == "poisson" else scale**2
+    np.testing.assert_allclose(tree.ccp_alpha_, plain.ccp_alpha_ * alpha_unit, rtol=1e-6)
+    importances = tree.feature_importances_
+    np.testing.assert_allclose(importances, plain.feature_importances_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("far", [1e6, 1e9, -1e9])
+def test_a_target_far_from_zero(far):
+    target = np.where(CROSS, 5.0, 1.0) + ROWS[:, 2] ** 2
+    plain = InnerTreeRegressor(min_samples_leaf=8, random_state=0).fit(ROWS, target)
+    tree = InnerTreeRegressor(min_samples_leaf=8, random_state=0).fit(ROWS, target + far)
+    assert plain.get_n_leaves() > 2
+    np.testing.assert_allclose(tree.predict(ROWS) - far, plain.predict(ROWS), atol=1e-5)
 
 
 @pytest.mark.parametrize("scale", [1e150, 1e300])

@@ -13,7 +13,7 @@ from skops.io import _trusted_types
 
 from ensemblage.persistence import load, save
 from ensemblage.persistence._model_files import _plain_trusted_types, skops_io
-from persistence.archives import rewrite
+from persistence.archives import change_header, claim_versions, rewrite
 
 
 def test_private_copy_of_skops():
@@ -86,16 +86,6 @@ def model_file(tmp_path):
     return path
 
 
-def change_header(path, **facts):
-    def change(name, data):
-        if name != "ensemblage.json":
-            return data
-        header = json.loads(data) | facts
-        return json.dumps({k: v for k, v in header.items() if v != "absent"})
-
-    rewrite(path, change)
-
-
 def test_round_trip(model_file):
     saved = load(model_file)
     assert saved.columns == ("a", "b", "c", "d")
@@ -153,6 +143,38 @@ def test_other_format_versions_have_their_own_error(model_file):
     change_header(model_file, format=1)
     with pytest.raises(ValueError, match=r"has format 1, written by an older .*: fit the model"):
         load(model_file)
+
+
+@pytest.mark.parametrize(
+    ("versions", "sentence"),
+    [
+        ({"scikit-learn": "1.0.2"}, r"was written with scikit-learn 1\.0\.2 \(here "),
+        ({"scikit-learn": "99.1"}, r"was written with scikit-learn 99\.1 \(here "),
+        ({"ensemblage": "99.0.0"}, r"was written with Ensemblage 99\.0\.0 \(here "),
+        (
+            {"ensemblage": "99.0.0", "scikit-learn": "1.0.2"},
+            r"with Ensemblage 99\.0\.0 \(here .*\) and scikit-learn 1\.0\.2 \(here ",
+        ),
+    ],
+)
+def test_other_versions_are_one_warning(model_file, versions, sentence):
+    claim_versions(model_file, versions)
+    with pytest.warns(UserWarning, match=sentence) as caught:
+        load(model_file)
+    assert [each.category for each in caught] == [UserWarning]
+
+
+def test_a_state_of_another_version_that_does_not_fit(model_file):
+    claim_versions(model_file, {"scikit-learn": "1.0.2"})
+    rewrite(model_file, lambda name, data: b"x" if name.endswith(".npy") else data)
+    with pytest.raises(ValueError, match=r"written with scikit-learn 1\.0\.2 .* cannot be loaded"):
+        load(model_file)
+
+
+@pytest.mark.parametrize("version", ["0.0.1", "nonsense", ""])
+def test_an_earlier_or_unknown_version_is_no_warning(model_file, version):
+    claim_versions(model_file, {"ensemblage": version})
+    load(model_file)
 
 
 @pytest.mark.parametrize("facts", [{"columns": "absent"}, {"columns": 3}, {"format": "x"}])

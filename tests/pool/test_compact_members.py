@@ -276,3 +276,26 @@ def test_forged_weights_of_svr_are_refused(rows):
     forged.weights_ = forged.weights_[:-1]
     with pytest.raises(DamagedStateError):
         forged._check_fitted()
+
+
+@pytest.mark.parametrize("extra_trees", [False, True], ids=["forest", "extra trees"])
+@pytest.mark.parametrize(
+    "unit",
+    [lambda X: X * 1e-6, lambda X: X * 1e-8, lambda X: X * 1e200, lambda X: X + 1e9],
+    ids=["1e-6", "1e-8", "1e200", "far"],
+)
+def test_columns_in_any_unit(unit, extra_trees, tmp_path):
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(2, 200, 3))
+    y, expected = X[:, 0] * X[:, 1] > 0, new[:, 0] * new[:, 1] > 0
+    forest = CompactForestClassifier(30, extra_trees=extra_trees, random_state=0)
+    plain = forest.fit(X, y).predict_proba(new)
+    assert ((plain[:, 1] > 0.5) == expected).mean() > 0.85
+    found = forest.fit(unit(X), y).predict_proba(unit(new))
+    assert np.abs(found - plain).mean() < 0.01
+    regressor = CompactForestRegressor(30, extra_trees=extra_trees, random_state=0)
+    plain = regressor.fit(X, X[:, 0]).predict(new)
+    np.testing.assert_allclose(regressor.fit(unit(X), X[:, 0]).predict(unit(new)), plain, atol=0.3)
+    save(regressor, tmp_path / "forest.skops")
+    again = load(tmp_path / "forest.skops").model.predict(unit(new))
+    np.testing.assert_array_equal(again, regressor.predict(unit(new)))

@@ -4,7 +4,7 @@ import pytest
 
 from ensemblage.inner import InnerTreeClassifier
 from ensemblage.pool import fit_to_probabilities, make_student
-from ensemblage.pool._distillation import distill
+from ensemblage.pool._distillation import score_on_test_rows
 
 CLASSES = np.array(["no", "yes"])
 
@@ -27,27 +27,49 @@ def test_a_leaf_holds_the_mean_of_the_probabilities(steps):
     np.testing.assert_allclose(found, [0.9, 0.2], atol=0.01)
 
 
+def distil(model, X, proba, y):
+    """Fit to the first half, and score on the second."""
+    fitted = fit_to_probabilities(model, X[:150], proba[:150], CLASSES)
+    prior = proba[:150].mean(axis=0)
+    labels = None if y is None else CLASSES[y[150:]]
+    return score_on_test_rows(fitted, X[150:], proba[150:], CLASSES, labels, prior)
+
+
 @pytest.mark.parametrize("kind", ["tree", "network", "logistic"])
 def test_fidelity_and_scores(steps, kind):
     X, proba, y = steps
-    found = distill(make_student(kind, 8), X, proba, CLASSES, y)
+    found = distil(make_student(kind, 8), X, proba, y)
     assert found.fidelity > 0.9
     assert found.accuracy == pytest.approx(0.85, abs=0.08)
-    assert 0 < found.log_loss < found.label_log_loss + 0.05
+    assert 0.3 < found.log_loss < np.log(2)
     assert set(found.model.predict(X)) == {"no", "yes"}
 
 
-def test_a_tree_learns_more_from_probabilities_than_from_classes(steps):
+def test_scores_by_hand(steps):
     X, proba, y = steps
-    found = distill(make_student("tree", 16), X, proba, CLASSES, y)
-    assert found.log_loss < found.label_log_loss
+    found = distil(make_student("tree", 2), X, proba, y)
+    own = found.model.predict_proba(X[150:])
+    mixed = 0.999 * own + 0.001 * proba[:150].mean(axis=0)
+    true = mixed[np.arange(150), y[150:]]
+    assert found.log_loss == pytest.approx(-np.log(true).mean())
+    assert found.accuracy == (own.argmax(axis=1) == y[150:]).mean()
+    assert found.fidelity == (own.argmax(axis=1) == proba[150:].argmax(axis=1)).mean()
 
 
-def test_without_classes_there_is_no_score(steps):
+def test_a_class_that_no_row_is_likely_to_have(steps):
     X, proba, _ = steps
-    found = distill(make_student("tree", 4), X, proba, CLASSES)
+    certain = np.column_stack([np.zeros(150), np.ones(150)])
+    fitted = fit_to_probabilities(make_student("tree", 2), X[:150], certain, CLASSES)
+    prior = np.array([0.5, 0.5])
+    found = score_on_test_rows(fitted, X[:1], proba[:1], CLASSES, ["no"], prior)
+    assert found.log_loss == pytest.approx(-np.log(0.0005))
+
+
+def test_without_classes_there_is_fidelity_only(steps):
+    X, proba, _ = steps
+    found = distil(make_student("tree", 4), X, proba, None)
     assert found.fidelity > 0.99
-    assert (found.log_loss, found.accuracy, found.label_log_loss) == (None, None, None)
+    assert (found.log_loss, found.accuracy) == (None, None)
 
 
 @pytest.mark.parametrize("kind", ["tree", "network", "logistic"])
@@ -57,7 +79,7 @@ def test_categories_and_missing_values(steps, kind):
     categories[:3] = None
     number = np.where(X[:, 1] < 0.1, np.nan, X[:, 1])
     frame = pd.DataFrame({"step": categories, "number": number})
-    found = distill(make_student(kind, 4, encoded=True), frame, proba, CLASSES, y)
+    found = distil(make_student(kind, 4, encoded=True), frame, proba, y)
     assert found.fidelity > 0.98
     assert found.log_loss < 0.5
     assert found.model.predict_proba(frame[:3]).shape == (3, 2)

@@ -18,7 +18,6 @@ from ensemblage.pool import (
     cross_validate_members,
     fit_fusion,
     make_fusion,
-    out_of_fold_outputs,
     refit_member,
     resolve_members,
     selected,
@@ -32,11 +31,12 @@ from ensemblage.pool._fit import (
     fit_pool,
     leaderboard_rows,
     order_by_value,
+    out_of_fold_outputs,
     plan_member,
     stack_tested,
     try_fold,
 )
-from ensemblage.pool._member_spec import OutOfBag, holdout_fold, log_loss
+from ensemblage.pool._member_spec import FoldPredictions, OutOfBag, holdout_fold, log_loss
 
 
 class Fails(ClassifierMixin, BaseEstimator):
@@ -259,18 +259,84 @@ def test_only_members_with_a_weight_are_selected(rows, members):
 
 def test_the_pool_is_evaluated_by_a_cross_fitted_fusion(rows, members):
     fusion = make_fusion("log_linear", has_groups=False)
-    pooled = out_of_fold_outputs(fusion, fit_fusion(fusion, members, rows), members, rows)
+    pooled = out_of_fold_outputs(fusion, members, rows)
     train, test = rows.folds[0]
     outputs = stack_tested(members, rows)
     expected = fusion.fit(outputs[:, train], rows.y[train]).combine(outputs[:, test])
     np.testing.assert_array_equal(pooled[test], expected)
 
 
+def tuned_by_folds(rows, seed):
+    """Return a tuned member of three candidates, of made-up out-of-fold outputs."""
+    rng = np.random.default_rng(seed)
+    shown = np.where(rng.uniform(size=150) < 0.5, rows.y, rng.integers(0, 3, 150))
+    proba = 0.3 * np.eye(3)[shown] + rng.dirichlet([2, 2, 2], (3, 150))
+    proba /= proba.sum(axis=2, keepdims=True)
+    spec = MemberSpec(f"made-{seed}", "user", (GaussianNB(),) * 3)
+    tried = [FoldPredictions(proba[:, fold.test], 0.0) for fold in rows.folds]
+    return spec, tried, proba
+
+
+def tell_literally(made, rows):
+    """Score each fold by choices on the other folds, step by step."""
+    told = [np.empty((150, 3)) for _ in range(len(made) + 1)]
+    for _, test in rows.folds:
+        train = np.setdiff1d(np.arange(150), test)
+        y, chosen = rows.y[train], []
+        for own, (_, _, candidates) in zip(told, made, strict=False):
+            losses = []
+            for each in candidates:
+                alone = rows.target.calibrator().fit(each[None, train], y)
+                proba = alone.combine(each[None, train])
+                losses.append(-np.log(proba[np.arange(len(y)), y]).mean())
+            best = candidates[np.argmin(losses)]
+            alone = rows.target.calibrator().fit(best[None, train], y)
+            own[test] = alone.combine(best[None, test])
+            chosen.append(best)
+        outputs = np.stack(chosen)
+        fusion = make_fusion("log_linear", has_groups=False).fit(outputs[:, train], y)
+        told[-1][test] = fusion.combine(outputs[:, test])
+    return told
+
+
+def test_each_fold_is_scored_by_choices_on_the_others(rows):
+    made = [tuned_by_folds(rows, seed) for seed in (1, 2)]
+    members = [spec.select_candidate(rows, tried, 0) for spec, tried, _ in made]
+    assert any(len({each.chosen, *each.fold_choices}) > 1 for each in members)
+    *alone, pooled = tell_literally(made, rows)
+    fusion = make_fusion("log_linear", has_groups=False)
+    np.testing.assert_array_equal(out_of_fold_outputs(fusion, members, rows), pooled)
+    for member, expected in zip(members, alone, strict=True):
+        found = out_of_fold_outputs(rows.target.calibrator(), [member], rows)
+        np.testing.assert_array_equal(found, expected)
+    board = leaderboard_rows(fit_fusion(fusion, members, rows), members, rows, pooled, {})
+    losses = {each.member: each.log_loss for each in board}
+    assert losses["made-1"] == pytest.approx(log_loss(alone[0], rows.y))
+    assert losses["made-2"] == pytest.approx(log_loss(alone[1], rows.y))
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_labels_of_a_fold_have_no_part_in_the_choices_for_it(rows, number):
+    made = [tuned_by_folds(rows, seed) for seed in (1, 2)]
+    test, fusion = rows.folds[number].test, make_fusion("log_linear", has_groups=False)
+    y = rows.y.copy()
+    y[test] = np.random.default_rng(number).permutation(y[test])
+    found = []
+    for data in (rows, rows._replace(y=y)):
+        members = [spec.select_candidate(data, tried, 0) for spec, tried, _ in made]
+        choices = [each.fold_choices[number] for each in members]
+        found.append((choices, out_of_fold_outputs(fusion, members, data)))
+    (choices, told), (permuted_choices, permuted) = found
+    assert choices == permuted_choices
+    np.testing.assert_array_equal(told[test], permuted[test])
+    assert not np.array_equal(told, permuted)
+
+
 def test_one_holdout_fold_is_split_for_the_fusion(rows, members):
     alone = rows._replace(folds=rows.folds[:1])
     fusion = make_fusion("log_linear", has_groups=False)
     assert alone.tested.tolist() == rows.folds[0].test.tolist()
-    pooled = out_of_fold_outputs(fusion, fit_fusion(fusion, members, alone), members, alone)
+    pooled = out_of_fold_outputs(fusion, members, alone)
     assert pooled.shape == (len(alone.tested), 3)
     assert np.isfinite(pooled).all()
 
@@ -283,6 +349,10 @@ def test_rows_of_the_leaderboard(rows, members):
     assert pool.log_loss == pytest.approx(np.log(3))
     assert best.score == (members[0].outputs.argmax(axis=1) == rows.y).mean()
     assert worst.log_loss == pytest.approx(log_loss(np.full((150, 3), 1 / 3), rows.y), abs=1e-3)
+    # three folds: 50 test rows for 100 training rows
+    hits = members[0].outputs.argmax(axis=1) == rows.y
+    assert best.score_se == pytest.approx(hits.std() / np.sqrt(150) * np.sqrt(1 + 150 / 100))
+    assert pool.log_loss_se == pytest.approx(0)
     assert best.weight + worst.weight == pytest.approx(1)
     assert (best.fit_seconds, worst.fit_seconds) == (1.5, 1)
     assert (best.predict_seconds, worst.predict_seconds) == (0.01, None)
@@ -296,7 +366,7 @@ def fitted_pool(members, rows, **options):
 
 
 def test_members_with_a_weight_are_kept_and_failures_listed(rows):
-    pool, chosen = fitted_pool([GaussianNB(), Fails(), "logistic"], rows)
+    pool, chosen, _ = fitted_pool([GaussianNB(), Fails(), "logistic"], rows)
     assert pool.names == ["GaussianNB", "logistic"]
     assert pool.response_methods == ["predict_proba"] * 2
     assert len(pool.fusion.weights_) == len(pool.estimators) == len(chosen) == 2
@@ -312,5 +382,23 @@ def test_no_member_is_left(rows):
 
 
 def test_with_a_budget_members_are_fitted_in_time(rows):
-    pool, _ = fitted_pool([GaussianNB(), "logistic"], rows, budget=TimeBudget(30.0))
+    pool, *_ = fitted_pool([GaussianNB(), "logistic"], rows, budget=TimeBudget(30.0))
     assert len(pool.estimators) == 2
+
+
+def test_a_long_fit_to_many_classes_is_announced_before_the_work(monkeypatch):
+    y = np.arange(400) % 100
+    X = np.random.default_rng(0).normal(size=(400, 2)) + y[:, None]
+
+    def stop(*_):
+        raise InterruptedError
+
+    monkeypatch.setattr(_fit, "cross_validate_members", stop)
+    with (
+        pytest.warns(UserWarning, match="100 classes.*about 150 s or more.*`time_budget`"),
+        pytest.raises(InterruptedError),
+    ):
+        EnsemblageClassifier(["boosting"], cv=2).fit(X, y)
+    for members, classes in ((["logistic"], y), (["boosting"], y % 20)):
+        with pytest.raises(InterruptedError):
+            EnsemblageClassifier(members, cv=2).fit(X, classes)

@@ -12,9 +12,9 @@ SECONDS = {"strata": 0.01, "one": 0.1, "two": 0.2}
 
 BOARD = Leaderboard(
     (
-        LeaderboardRow("pool", "all", 0.2, 0.92, 1.0, 3.0, 0.02, 400),
-        LeaderboardRow("svm", "standard", 0.25, 0.91, 0.8, 1.0, 0.01, 400),
-        LeaderboardRow("<own>", "user", 0.3, 0.9, None, 2.0, None, 100),
+        LeaderboardRow("pool", "all", 0.2, 0.01, 0.92, 0.02, 1.0, 3.0, 0.02, 400),
+        LeaderboardRow("svm", "standard", 0.25, 0.02, 0.91, 0.03, 0.8, 1.0, 0.01, 400),
+        LeaderboardRow("<own>", "user", 0.3, 0.03, 0.9, 0.04, None, 2.0, None, 100),
     ),
     ("forest is left out: no time.",),
 )
@@ -33,13 +33,17 @@ def test_it_prints_as_a_table():
         "svm",
         "standard",
         "0.2500",
+        "±",
+        "0.0200",
         "0.910",
+        "±",
+        "0.030",
         "80.0%",
         "1.00",
         "10.0",
         "400",
     ]
-    assert lines[4].split()[4:] == [NOTHING.text, "2.00", NOTHING.text, "100"]
+    assert lines[4].split()[8:] == [NOTHING.text, "2.00", NOTHING.text, "100"]
     assert lines[-1] == "forest is left out: no time."
 
 
@@ -130,7 +134,11 @@ def test_weights_count():
     kept = record(weights=np.where(np.arange(200) < 20, 50.0, 1e-6))
     few = ablate(kept, Mean())
     true = kept.outputs[:, np.arange(20), kept.y[:20]].astype(float)
-    assert few.log_loss == pytest.approx(-np.log(true.mean(axis=0)).mean(), abs=1e-4)
+    assert few.log_loss == pytest.approx(-np.log(true[0]).mean(), abs=1e-4)
+    change = np.log(true.mean(axis=0)) - np.log(true[1:].mean(axis=0))
+    assert next(each for each in few if each.group == "rows").change == pytest.approx(
+        change.mean(), abs=1e-4
+    )
 
 
 def test_it_prints_as_a_table_of_ablation():
@@ -139,7 +147,7 @@ def test_it_prints_as_a_table_of_ablation():
     assert lines[2].split() == ["nothing", "0.3000"]
     assert lines[3].split() == ["rows", "strata", "0.3100", "+0.0100", "0.0040"]
     assert "<table>" in shown._repr_html_()
-    assert "may differ from the leaderboard" in shown.as_table().legend
+    assert "only the fusion is refitted" in shown.as_table().legend
     assert [each.group for each in shown] == ["rows"]
 
 

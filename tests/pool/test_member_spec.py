@@ -110,7 +110,7 @@ def test_decision_values_are_evaluated_after_calibration(rows):
     tuned = recipe.select_candidate(rows, tried(recipe, rows), 0)
     assert recipe.response == "decision_function"
     assert tuned.chosen == 1
-    assert recipe.loss(tuned.outputs, rows) < np.log(3)
+    assert recipe.loss(tuned.outputs, rows, rows.tested) < np.log(3)
 
 
 def test_a_member_is_fitted_to_max_rows_at_most(rows):

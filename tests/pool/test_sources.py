@@ -162,7 +162,7 @@ def test_rows_of_unknown_source_are_used_in_training_but_not_scored():
 
 def test_scores_are_leave_source_out(rows):
     fusion = make_fusion("log_linear", has_groups=False)
-    pool, members = fit_pool(resolve_members([GaussianNB()]), [0], fusion, rows, n_jobs=1)
+    pool, members, _ = fit_pool(resolve_members([GaussianNB()]), [0], fusion, rows, n_jobs=1)
     codes = np.arange(150) % 2
     codes[0] = -1
     left = score_unseen_sources(pool, members, rows, codes, None)

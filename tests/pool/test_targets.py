@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 from sklearn.dummy import DummyRegressor
 
+from ensemblage.evaluation import MEASURES, Predictions
 from ensemblage.pool import EnsemblageRegressor, PoolClassTarget
 from ensemblage.pool._member_spec import (
     PoolNumericTarget,
@@ -172,3 +173,12 @@ def test_a_member_alone_is_calibrated_whatever_the_units(seed, shift, scale):
         np.testing.assert_allclose(fused[:, 1], np.mean((b * (y - predicted)) ** 2), rtol=1e-6)
         losses.append(mean_loss(NUMERIC.row_losses(fused, a + b * y)))
     assert losses[1] - losses[0] == pytest.approx(np.log(scale), abs=1e-6)
+
+
+def test_reported_losses_bound_probabilities_as_the_measures_do():
+    proba, y = np.array([[1.0, 0.0, 0.0], [0.0, 0.25, 0.75]]), np.array([1, 1])
+    measured = MEASURES["log_loss"].function(y, Predictions(y, (0, 1, 2), probabilities=proba))
+    assert CLASSES.reported_losses(proba, y).mean() == pytest.approx(measured)
+    loss, error, accuracy, _ = CLASSES.scores_with_errors(proba, y, None, 1.0)
+    assert (loss, accuracy) == (pytest.approx(-np.log(1e-15 * 0.25) / 2), 0.0)
+    assert error == pytest.approx(abs(np.log(1e-15 / 0.25)) / 2 / np.sqrt(2))

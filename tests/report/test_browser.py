@@ -3,7 +3,10 @@
 import csv
 import json
 import random
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from typer.testing import CliRunner
@@ -267,22 +270,36 @@ def background(page):
     return page.evaluate("getComputedStyle(document.body).backgroundColor")
 
 
-def test_the_theme_follows_the_system_and_the_button_which_is_remembered(pages, open_tab):
-    dark, tab = open_tab(scheme="dark").open(pages["compare"]), open_tab()
-    page = tab.open(pages["compare"])
-    light_paper, dark_paper = background(page), background(dark)
+@pytest.fixture
+def served(pages):
+    """The pages on loopback: of files a browser may forget what they store."""
+    handler = partial(QuietHandler, directory=pages["compare"].parent)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        """Print nothing."""
+
+
+def test_the_theme_follows_the_system_and_the_button_which_is_remembered(served, open_tab):
+    dark, tab = open_tab(scheme="dark"), open_tab()
+    address = f"{served}/compare.html"
+    dark.page.goto(address)
+    page = tab.page
+    page.goto(address)
+    light_paper, dark_paper = background(page), background(dark.page)
     assert light_paper != dark_paper
     page.get_by_role("button", name="Dark theme").click()
     assert background(page) == dark_paper
-    for _ in range(20):  # a browser writes down what it remembers a moment later
-        page.reload()
-        if background(page) == dark_paper:
-            break
-        page.wait_for_timeout(100)
+    page.reload()
     assert background(page) == dark_paper
     page.get_by_role("button", name="Light theme").press("Enter")
     assert background(page) == light_paper
-    assert set(tab.requests) == {pages["compare"].as_uri()}
+    assert set(tab.requests) == {address}
     assert tab.messages == []
 
 

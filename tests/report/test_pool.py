@@ -133,7 +133,9 @@ def test_a_regression_pool():
     assert (facts.calibration_error, facts.members[0].accuracy) == (None, None)
     explained = explain_model(model)
     assert [each.title for each in explained.sections] == ["Members", "Ablation by group"]
-    assert f"RMSE {pool.leaderboard_[0].score:.4g}." in explained.sentences[0]
+    told = pool.leaderboard_[0]
+    assert f"RMSE {told.score:.4g} ± {told.score_se:.2g}." in explained.sentences[0]
+    assert facts.members[0].score_se == told.score_se
     found = explain_model(model, X, row=2)
     mean, std = model.predict(X[2:3], return_std=True)
     assert found.document.scores == pytest.approx([mean[0], std[0]])

@@ -11,7 +11,7 @@ from ensemblage.strata import (
     StrataEnsembleClassifier,
     fit_with_out_of_fold,
 )
-from ensemblage.strata._members import candidate_settings, out_of_fold_error
+from ensemblage.strata._members import candidate_settings, cross_fit_fusion, out_of_fold_error
 from ensemblage.strata._targets import Training
 
 
@@ -37,10 +37,10 @@ def test_the_error_of_a_fusion_is_itself_out_of_fold():
     y = np.arange(20) % 2
     right = np.where(y[:, None] == [0, 1], 1.0, 0.0)
     folds = [(np.arange(10, 20), np.arange(10)), (np.arange(10), np.arange(10, 20))]
-    assert out_of_fold_error(Mean(), np.stack([right, right]), rows(y, folds)) == 0.0
-    assert out_of_fold_error(Mean(), np.stack([1 - right]), rows(y, folds)) == 1.0
-    unknown = np.full((1, 20, 2), np.nan)
-    assert out_of_fold_error(Mean(), unknown, rows(y, folds)) == np.inf
+    unknown = np.full((20, 2), np.nan)
+    for outputs, error in ([right, right], 0.0), ([1 - right], 1.0), ([unknown], np.inf):
+        data = rows(y, folds)
+        assert out_of_fold_error(cross_fit_fusion(Mean(), np.stack(outputs), data), data) == error
 
 
 def test_the_error_of_a_fusion_leaves_out_rows_in_no_fold():
@@ -52,12 +52,11 @@ def test_the_error_of_a_fusion_leaves_out_rows_in_no_fold():
     folds = [(np.arange(20), np.arange(20, 40)), (np.arange(40), np.arange(40, 60))]
     moved = [(train, test - 20) for train, test in folds]
     few = rows(y[known], moved, weights[known])
-    alone = out_of_fold_error(
-        AffinityGate(), outputs[:, known], few, FusionContext(affinity[known])
-    )
+    own = cross_fit_fusion(AffinityGate(), outputs[:, known], few, FusionContext(affinity[known]))
     outputs[:, :20] = np.nan
     every = rows(y, folds, weights)
-    assert alone == out_of_fold_error(AffinityGate(), outputs, every, FusionContext(affinity))
+    fused = cross_fit_fusion(AffinityGate(), outputs, every, FusionContext(affinity))
+    assert out_of_fold_error(own, few) == out_of_fold_error(fused, every)
 
 
 def test_out_of_fold_outputs_use_neither_members_nor_fusion_fitted_on_the_row():

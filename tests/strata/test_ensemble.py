@@ -192,7 +192,7 @@ def test_a_coverage_is_a_share(coverage, error):
     [
         (np.full(240, 3.0), "y has the range 3 to 3: it is constant"),
         (np.where(np.arange(240) == 5, np.inf, Y), "infinity"),
-        (np.where(np.arange(240) == 5, np.nan, Y), "NaN"),
+        (np.where(np.arange(240) == 5, np.nan, Y), "y is missing in 1 of 240 rows"),
         (np.array(["low", "high"] * 120), "'low', which is not numeric"),
         (np.where(np.arange(240) == 5, 1e200, Y), "squares overflow"),
     ],

@@ -33,7 +33,11 @@ def test_source_aware_methods_use_the_source(several):
     best = result.summary[0]
     assert best.method == "strata-sources"
     assert best.failed_folds == 0
-    assert "used by strata of sources only" in result.notes[-1]
+    assert (
+        "used by strata of sources only, and not a feature of majority class." in result.notes[-1]
+    )
+    result = compare(several, methods=["majority", "logistic"], n_splits=2, new_sources=True)
+    assert "The source is not a feature." in result.notes[-1]
 
 
 def test_a_pool_is_given_known_sources_only(several, monkeypatch):

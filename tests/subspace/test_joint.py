@@ -608,3 +608,18 @@ def test_saved_selector_selects_the_same(tmp_path):
     save(selector, tmp_path / "m.skops", columns=list("abc"), kinds=["numeric"] * 3)
     again = load(tmp_path / "m.skops").model
     np.testing.assert_array_equal(again.transform(X), selector.transform(X))
+
+
+def test_a_long_fit_to_many_classes_is_announced_before_the_work(monkeypatch):
+    y = np.arange(5000) % 1000
+    X = np.random.default_rng(0).normal(size=(5000, 2)) + y[:, None]
+
+    def stop(*_):
+        raise InterruptedError
+
+    monkeypatch.setattr(JointSubspaceClassifier, "_choose_plan", stop)
+    expected = r"y has 1000 classes: the fit takes about 100 s or more"
+    with pytest.warns(UserWarning, match=expected), pytest.raises(InterruptedError):
+        JointSubspaceClassifier(10, random_state=0).fit(X, y)
+    with pytest.raises(InterruptedError):
+        JointSubspaceClassifier(10, random_state=0).fit(X[:500], y[:500] % 100)

@@ -9,6 +9,9 @@ from ._colours import QUIET as QUIET
 from ._colours import RED as RED
 from ._colours import THEMED_INK as THEMED_INK
 from ._colours import WARM as WARM
+from ._column_units import LARGEST_FLOAT32 as LARGEST_FLOAT32
+from ._column_units import ColumnUnits as ColumnUnits
+from ._column_units import expect_units as expect_units
 from ._compile import compiled as compiled
 from ._compile import seem_compiling as seem_compiling
 from ._docs import DocLinkMixin as DocLinkMixin
@@ -20,10 +23,14 @@ from ._fit import guarded_fit as guarded_fit
 from ._fit import with_callbacks as with_callbacks
 from ._memory import free_memory as free_memory
 from ._parallel import MAX_RETRIES as MAX_RETRIES
-from ._parallel import block_sigint as block_sigint
+from ._parallel import block_signals as block_signals
+from ._parallel import end_pools as end_pools
+from ._parallel import hold_signals as hold_signals
 from ._parallel import iterate_tasks as iterate_tasks
 from ._parallel import limit_blas_threads as limit_blas_threads
 from ._parallel import run_tasks as run_tasks
+from ._parallel import wait_for_handover as wait_for_handover
+from ._parallel import watch_parent as watch_parent
 from ._seeds import EstimatorTemplate as EstimatorTemplate
 from ._seeds import Fold as Fold
 from ._seeds import deal_folds as deal_folds
@@ -87,6 +94,7 @@ from ._validation import as_numbers as as_numbers
 from ._validation import read_weights as read_weights
 from ._validation import refuse_dates as refuse_dates
 from ._validation import refuse_infinite as refuse_infinite
+from ._validation import refuse_missing_targets as refuse_missing_targets
 from ._validation import refuse_overflow as refuse_overflow
 from ._validation import short_weights as short_weights
 from ._validation import squares_are_finite as squares_are_finite

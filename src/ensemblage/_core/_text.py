@@ -55,6 +55,8 @@ def no_formula(field: Any) -> Any:
     """Put an apostrophe before a text that a spreadsheet would evaluate; not before numbers."""
     if not isinstance(field, str) or not field.startswith(("=", "+", "-", "@", "\t", "\r")):
         return field
+    if len(field) == 1:  # a sign, such as the class + or a missing value -
+        return field
     try:
         float(field)
     except ValueError:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from ensemblage._core._sklearn import check_sample_weight, safe_indexing
+from ensemblage._core._text import listing
 
 # Lower bound of probabilities before a logarithm.
 PROBABILITY_FLOOR = 1e-12
@@ -30,8 +31,33 @@ def take_rows(X: Any, rows: NDArray[Any]) -> Any:
     return safe_indexing(X, rows)
 
 
+def refuse_missing_targets(y: Any) -> None:
+    """Reject a target with None, NaN or pandas.NA, naming the first such rows."""
+    # NumPy would make a text of NaN among texts
+    values = np.asarray(y, dtype=object if isinstance(y, (list, tuple)) else None)
+    if values.dtype.kind == "f":
+        missing = np.isnan(values)
+    elif values.dtype.kind == "O" and values.ndim > 0:
+        missing = np.array([_is_missing(each) for each in values.ravel()], dtype=bool)
+    else:
+        return
+    if missing.any():
+        places = np.flatnonzero(missing.reshape(len(values), -1).any(axis=1))
+        raise ValueError(
+            f"y is missing in {len(places)} of {len(values)} rows (counted from 0: "
+            f"{listing(places, 5)}). Omit these rows."
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
 def as_numbers(y: Any) -> NDArray[np.float64]:
-    """Convert a numeric target to floats; reject text and dates, naming the first value."""
+    """Convert a numeric target to floats; reject text, dates and missing values."""
+    refuse_missing_targets(y)
     given = np.asarray(y)
     if given.dtype.kind == "c":
         raise ValueError("Complex data not supported: y holds complex numbers; use real values.")
@@ -59,9 +85,8 @@ def validate_numbers(
     With ``squares``, values are rejected if the sum of their squares overflows.
     """
     refuse_dates(estimator, X)
-    if checks.pop("y_numeric", False) and y is not None and not isinstance(y, str):
-        as_numbers(y)  # names the first value that is not numeric
-        checks["y_numeric"] = True
+    if y is not None and not isinstance(y, str):
+        (as_numbers if checks.get("y_numeric") else refuse_missing_targets)(y)  # names the rows
     found = validate_data(estimator, X, y, **checks)
     if squares:
         refuse_overflow(found[0] if isinstance(found, tuple) else found)

@@ -113,7 +113,8 @@ missing : {"mode", "marginal", "em"}, default="mode"
     the mode, or marginalised ("marginal", "em").
 categories : "auto", list or dict, default="auto"
     Categories of columns whose type does not declare them, including those that do not occur: a
-    list with one entry per column (None for "auto"), or a dict by column name.
+    list with one entry per column (None for "auto"), or a dict by column name. With the name of the
+    target ("class" if it has none) a dict declares classes; otherwise they are those that occur.
 temperature_ : float
     Temperature by which the log joint of class and row is divided before normalisation; 1 without
     calibration.
@@ -581,6 +582,9 @@ class BayesNetClassifier(BaseBayesNet):
 
     A row with an integer weight counts as this number of rows, of which one is left out at a time;
     a row with a weight below one is left out whole.
+
+    The folds of the calibration are by position: another order of rows, or copies of rows instead
+    of weights, changes the probabilities a little.
 
     References
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -14,7 +14,15 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length
 
-from ensemblage._core import expect, expect_fitted, read_weights, run_tasks, set_module
+from ensemblage._core import (
+    expect,
+    expect_fitted,
+    listing,
+    read_weights,
+    refuse_missing_targets,
+    run_tasks,
+    set_module,
+)
 from ensemblage.bayes._discretizer_kernels import bin_numbers, mdlp_cut_points
 from ensemblage.bayes._score_kernels import CLASS, NO_EXTRA, Nodes
 from ensemblage.bayes._table_kernels import CodedColumn, refine
@@ -120,13 +128,17 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         )
     columns = read_features(estimator, X, reset=True)
     names = [column.name for column in columns]
-    declared = per_column(estimator.categories, names, "categories")
-    pairs = zip(columns, declared, strict=True)
-    columns = [column if known is None else column.as_categories(known) for column, known in pairs]
     target_name = str(getattr(y, "name", None) or "class")
     while target_name in names:
         target_name += "_"
-    classes, labels = _read_classes(y)
+    given, declared_classes = estimator.categories, None
+    if isinstance(given, Mapping):
+        declared_classes = given.get(target_name)
+        given = {name: known for name, known in given.items() if name != target_name}
+    declared = per_column(given, names, "categories")
+    pairs = zip(columns, declared, strict=True)
+    columns = [column if known is None else column.as_categories(known) for column, known in pairs]
+    classes, labels = _read_classes(y, declared_classes)
     check_consistent_length(X, labels)
     weights = read_weights(sample_weight, np.empty((len(labels), 1)))
     training = Training(columns, target_name, classes, labels, weights)
@@ -134,20 +146,34 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
     return training if len(kept) == len(weights) else training.take(kept)
 
 
-def _read_classes(y: Any) -> tuple[NDArray[Any], Codes]:
-    """Return the classes and each row's code; a categorical column keeps its declared classes."""
-    categories = getattr(getattr(y, "dtype", None), "categories", None)
+def _read_classes(y: Any, declared: Sequence[Any] | None) -> tuple[NDArray[Any], Codes]:
+    """Return the declared classes, or those that occur, and each row's code.
+
+    Those that occur are in the order of a categorical column.
+    """
+    refuse_missing_targets(y)
+    categories = declared
+    if categories is None:
+        categories = getattr(getattr(y, "dtype", None), "categories", None)
     values = column_or_1d(y, warn=True)
     assert_all_finite(values, input_name="y")
     if categories is None:
         check_classification_targets(values)
-        classes, labels = np.unique(values, return_inverse=True)
-        return classes, labels.astype(np.int32)
-    declared = list(categories.tolist() if hasattr(categories, "tolist") else categories)
-    if not all(isinstance(each, str) for each in declared):
+        found, labels = np.unique(values, return_inverse=True)
+        return found, labels.astype(np.int32)
+    occurring = set(values.tolist())
+    classes = list(categories.tolist() if hasattr(categories, "tolist") else categories)
+    if declared is None:
+        classes = [each for each in classes if each in occurring]
+    if not all(isinstance(each, str) for each in classes):
         check_classification_targets(values)  # slow for strings, which are always valid
-    position = {category: code for code, category in enumerate(declared)}
-    return np.array(declared), np.array([position[v] for v in values.tolist()], dtype=np.int32)
+    position = {category: code for code, category in enumerate(classes)}
+    if unknown := occurring - set(classes):
+        raise ValueError(
+            f"y has the class {unknown.pop()!r}, which `categories` does not list for the target: "
+            f"{listing(map(repr, classes))}. Add it there."
+        )
+    return np.array(classes), np.array([position[v] for v in values.tolist()], dtype=np.int32)
 
 
 def cut_column(values: Doubles, labels: Codes, weights: Doubles, n_classes: int) -> Doubles:

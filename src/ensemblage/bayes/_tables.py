@@ -157,6 +157,8 @@ class NodeTable:
             part = self.steps[start : start + reached * size]
             expect(offset == start and len(part) == reached * size, "a table's steps are damaged")
             start, reached = start + len(part), int(part.max()) + 1
+        left = self.steps[start:].tolist()
+        expect(left == ([] if others else [0]), "a table's steps are damaged")
         expect(reached == len(table), "a table's steps do not match its configurations")
 
 

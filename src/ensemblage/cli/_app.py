@@ -10,6 +10,7 @@ import typer
 from ensemblage import __version__
 from ensemblage.cli._cluster import cluster_command
 from ensemblage.cli._compare import compare_command
+from ensemblage.cli._console import standard_streams
 from ensemblage.cli._experiments import reproduce_command, run_command
 from ensemblage.cli._explain import explain_command
 from ensemblage.cli._fit import fit_command
@@ -57,7 +58,8 @@ def _options(
     del version
 
 
-def main() -> None:
-    """Run the command line."""
+def run() -> None:
+    """Parse the arguments and run a command."""
     gc.disable()  # faster imports; `begin_work` enables it again
-    app(prog_name="ensemblage")
+    with standard_streams():
+        app(prog_name="ensemblage")

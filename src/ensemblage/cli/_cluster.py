@@ -14,6 +14,7 @@ import typer
 
 from ensemblage.cli import _options as options
 from ensemblage.cli._console import (
+    Output,
     check_data,
     check_outputs,
     csv_text,
@@ -75,6 +76,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     scheduler: options.Scheduler = None,
+    force: options.Force = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:  # fmt: skip
@@ -85,7 +87,10 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     from ensemblage.datasets import column_notes, read_table
     from ensemblage.studies import cluster, is_large_parquet
 
-    check_outputs(output, report)
+    check_outputs(
+        Output("--output", output, "text"), Output("--report", report, "page"), inputs=[data],
+        force=force,
+    )  # fmt: skip
     table = None
     if scheduler is not None or (method.startswith("inner") and is_large_parquet(data)):
         asked = {"--clusters": clusters is None, "--report": report is not None, "--read": read}

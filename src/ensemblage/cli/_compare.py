@@ -13,6 +13,7 @@ import typer
 from ensemblage._core import count
 from ensemblage.cli import _options as options
 from ensemblage.cli._console import (
+    Output,
     check_data,
     check_outputs,
     csv_text,
@@ -119,6 +120,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     data_dir: options.DataDir = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = -1,
+    force: options.Force = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:  # fmt: skip
@@ -135,7 +137,10 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         usual_methods,
     )
 
-    check_outputs(output, report)
+    check_outputs(
+        Output("--output", output, "text"), Output("--report", report, "page"),
+        Output("--results", results), inputs=[data], data_dir=data_dir, force=force,
+    )  # fmt: skip
     if data is None:
         note(f"No file given: using the bundled dataset {BUNDLED!r}.")
     for name in method or ():

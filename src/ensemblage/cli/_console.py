@@ -5,30 +5,34 @@
 from __future__ import annotations
 
 import csv
+import errno
 import functools
 import gc
 import io
+import os
 import re
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import typer
 from rich.console import Console
 
 from ensemblage._core import count, no_formula, visible
+from ensemblage.cli import STOP_SIGNALS, exit_at_once, exit_at_second, interrupted_by
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ensemblage._core import TableBlock
     from ensemblage.datasets import DataSummary
+    from ensemblage.persistence import Kind, SavedModel
 
 
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -38,7 +42,9 @@ PIPE_WIDTH = 160
 # Other programs read a hyphen as a minus or as a missing value.
 PLAIN_MARKS = str.maketrans("\N{EN DASH}\N{MINUS SIGN}", "--")
 # By name: importing them would import scikit-learn, slow for --help.
-USAGE_ERRORS = frozenset({"ExperimentFileError", "TargetNotGivenError", "UnknownMethodError"})
+USAGE_ERRORS = frozenset(
+    {"ExperimentFileError", "OutputError", "TargetNotGivenError", "UnknownMethodError"}
+)
 # Messages of the library name parameters and functions; commands show options instead.
 # Parameters whose option has another name:
 IN_COMMANDS = {
@@ -66,6 +72,7 @@ SAME_NAMES = {
     "data_dir",
     "drop",
     "method",
+    "raw",
 }
 
 # Seconds between lines of progress where standard error is not a terminal.
@@ -87,7 +94,9 @@ def say(text: str, *, stderr: bool = False, style: str | None = None) -> None:
 
     out = console(stderr=stderr)
     shown = fold_sentence(text, out.width if out.is_terminal else None)
-    out.print(visible(shown), style=style, markup=False, soft_wrap=True)
+    # a full standard error must not cost the result
+    with suppress(*([OSError] if stderr else [])):
+        out.print(visible(shown), style=style, markup=False, soft_wrap=True)
 
 
 def note(text: str) -> None:
@@ -156,6 +165,52 @@ def show_block(table: TableBlock) -> None:
     out.print()
 
 
+class ClosedOutput(io.TextIOBase):
+    """A closed standard output, on which printing is an error."""
+
+    def write(self, _text: str) -> int:
+        raise OSError(
+            errno.EBADF, "Standard output is closed: redirect it to a file or to /dev/null"
+        )
+
+
+@contextmanager
+def standard_streams() -> Iterator[None]:
+    """Exit with 1 and a sentence if standard output is closed or full, in any command."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:  # otherwise the next file to be opened becomes this stream
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stdout is None:
+        sys.stdout = ClosedOutput()
+    try:
+        yield
+    except OSError as error:  # of --help and --version
+        if "--debug" in sys.argv:
+            raise
+        say(f"Error: {_sentence(error)}", stderr=True, style="red")
+        raise SystemExit(1) from None
+    except SystemExit as stop:
+        if _forget_full(sys.stdout) and not stop.code:
+            raise SystemExit(1) from None
+        raise
+    finally:
+        _forget_full(sys.stdout)
+        _forget_full(sys.stderr)
+
+
+def _forget_full(stream: Any) -> bool:
+    """Drop what a full stream could not write, so that Python's exit does not fail again."""
+    try:
+        if stream is not None:
+            stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return True
+    return False
+
+
 def begin_work() -> None:
     """Enable garbage collection, without scanning what has been imported."""
     if not gc.isenabled():
@@ -171,18 +226,91 @@ def check_data(data: str | None) -> None:
         check_file(data)
 
 
-def check_outputs(output: Path | None, report: Path | None = None) -> None:
-    """Refuse files that cannot be written, before any work is done."""
-    if output is not None or report is not None:
-        from ensemblage.persistence import check_writable
+def load_model(path: Path) -> SavedModel:
+    """Load a model, with notes in place of warnings."""
+    from ensemblage.persistence import load
+    from ensemblage.studies import recorded_warnings
 
-        for path in (output, report):
-            if path is not None:
-                check_writable(path)
-    if report is not None:
+    with recorded_warnings() as texts:
+        saved = load(path)
+    for text in texts:
+        note(text)
+    return saved
+
+
+class OutputError(ValueError):
+    """An output would replace an input, another output, or a file of another kind."""
+
+
+class Output(NamedTuple):
+    """A file to write, with its option; the results file is of no kind: it is never replaced."""
+
+    option: str
+    path: Path | None
+    kind: Kind | None = None
+
+
+def check_outputs(
+    *outputs: Output,
+    inputs: Iterable[str | Path | None] = (),
+    data_dir: Path | None = None,
+    force: bool = False,
+    prints: bool = True,
+) -> None:
+    """Refuse outputs that cannot be written or must not be replaced, before any work is done.
+
+    ``inputs`` are files, ``-``, and names of datasets. ``force`` replaces a file of another kind,
+    but never an input. ``prints``: whether the command needs standard output.
+    """
+    if prints and isinstance(sys.stdout, ClosedOutput):
+        sys.stdout.write("")
+    from ensemblage.persistence import check_writable, is_same_file
+
+    named = [(each, each.path) for each in outputs if each.path is not None]
+    read = [file for each in inputs if each is not None for file in _input_files(each, data_dir)]
+    for i, (output, path) in enumerate(named):
+        if any(is_same_file(file, path) for file in read):
+            raise OutputError(
+                f"{output.option} {path} is also an input, which it would replace: name another "
+                "file."
+            )
+        for other, known in named[:i]:
+            if is_same_file(known, path):
+                raise OutputError(
+                    f"{other.option} {known} and {output.option} {path} are the same file: name "
+                    "two files."
+                )
+        if output.kind is not None:
+            check_writable(path)
+            _check_kind(output.option, path, output.kind, force=force)
+    if any(output.kind == "page" for output, _ in named):
         from ensemblage.report import check_installed
 
         check_installed()
+
+
+def _input_files(source: str | Path, data_dir: Path | None) -> list[Path | int]:
+    """Files that an argument may name: standard input, a path, or a dataset in a folder."""
+    if str(source) == "-":
+        try:
+            return [sys.stdin.fileno()]
+        except (AttributeError, OSError):  # closed, or not a file
+            return []
+    from ensemblage.datasets import find_folder, names_file
+
+    folder = None if names_file(str(source)) else find_folder(data_dir)
+    return [Path(source), *([] if folder is None else [folder / f"{source}.csv"])]
+
+
+def _check_kind(option: str, path: Path, kind: Kind, *, force: bool) -> None:
+    from ensemblage.persistence import KIND_NAMES, file_kind
+
+    found = file_kind(path)
+    if found not in {None, kind} and not force:
+        raise OutputError(
+            f"{option} {path} exists and is {KIND_NAMES[found]}, not {KIND_NAMES[kind]}: name "
+            "another file, or replace it with --force."
+        )
 
 
 def write_page(path: Path, result: Any) -> None:
@@ -202,8 +330,8 @@ def data_name(data: str) -> str:
 def guarded(command: Command) -> Command:
     """Print errors as one sentence on standard error, and set the exit code.
 
-    The command has a parameter ``debug``. It exits with 1 for a failure, 2 for wrong usage, 130
-    when interrupted.
+    The command has a parameter ``debug``. It exits with 1 for a failure, 2 for wrong usage, and
+    with 128 and the signal's number when interrupted: 130 after Ctrl-C.
     """
 
     @functools.wraps(command)
@@ -212,8 +340,9 @@ def guarded(command: Command) -> Command:
             with _interrupts_remembered():
                 command(*args, **options)
         except KeyboardInterrupt as stop:
-            say(str(stop) or "Interrupted; nothing was written.", stderr=True)
-            raise typer.Exit(130) from None
+            _end_interrupted(stop)
+            interrupted_by[:] = interrupts[:1] or [signal.SIGINT]
+            raise typer.Exit(128 + interrupted_by[0]) from None
         except BrokenPipeError:
             raise
         except (ValueError, OSError, ImportError, MemoryError) as error:
@@ -226,36 +355,65 @@ def guarded(command: Command) -> Command:
                 raise
             say(f"Error: {_sentence(error)} Use --debug for a traceback.", stderr=True, style="red")
             raise typer.Exit(1) from None
+        finally:
+            interrupts.clear()
 
     return guard  # type: ignore[return-value]
 
 
+def _end_interrupted(stop: KeyboardInterrupt) -> None:
+    """Print a sentence and end the workers; the terminal may be closed, a module half imported."""
+    with suppress(Exception):
+        say(str(stop) or "Interrupted; nothing was written.", stderr=True)
+    if "ensemblage._core._parallel" in sys.modules:
+        from ensemblage._core import end_pools
+
+        end_pools()
+
+
 @contextmanager
 def _interrupts_remembered() -> Iterator[None]:
-    """Record a Ctrl-C: compiled code may swallow the exception; the progress bar checks again."""
+    """Raise KeyboardInterrupt at Ctrl-C, `kill` and a closed terminal, and record the signal.
+
+    Compiled code may swallow the exception; the progress bar checks again.
+    """
 
     def remember(number: int, frame: Any) -> None:
         interrupts.append(number)
         signal.default_int_handler(number, frame)
 
-    interrupts.clear()
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not usual or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
+    found = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    usual = {number: each for number, each in found.items() if each not in {signal.SIG_IGN, None}}
+    for number in usual:
+        signal.signal(number, remember)
+    try:
+        with _quiet_frees():
+            yield
+    except Exception as error:
+        if interrupts:  # an import or compiled code raised another error instead
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, exit_at_second if handler is exit_at_once else handler)
+
+
+@contextmanager
+def _quiet_frees() -> Iterator[None]:
+    """Hide a Ctrl-C raised while an object was freed: it is recorded."""
     shown = sys.unraisablehook
 
     def show(ignored: Any) -> None:
-        """Hide a Ctrl-C raised while an object was freed: it is recorded."""
         if not issubclass(ignored.exc_type, KeyboardInterrupt):
             shown(ignored)
 
-    signal.signal(signal.SIGINT, remember)
     sys.unraisablehook = show
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.unraisablehook = shown
 
 
@@ -301,7 +459,8 @@ class Advance:
             self._first = done
             if done and self._results is not None:
                 found = f"Resuming: {done} of {count(total, 'cell')} stored in {self._results}."
-                self._bar.console.print(found, markup=False, soft_wrap=True)
+                with suppress(OSError):
+                    self._bar.console.print(found, markup=False, soft_wrap=True)
         self._waits = self._waits and done == self._first
         spent, whole = self._cost or (done, total)
         self._bar.update(self._task, completed=spent, total=whole, far=f"{done} of {total}")

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ensemblage._core import count
 from ensemblage.cli import _options as options
 from ensemblage.cli._console import (
+    Output,
     check_outputs,
     guarded,
     note,
@@ -29,6 +30,7 @@ from ensemblage.cli._options import RESULTS, check_seed
 from ensemblage.papers import PAPER_EXPERIMENTS
 
 if TYPE_CHECKING:
+    from ensemblage.persistence import Kind
     from ensemblage.studies import CellResult, Experiment, ResultRow, ResultTable, RunDocument
 
 
@@ -79,20 +81,23 @@ def run_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         ),
     ] = None,
     jobs: options.Jobs = -1,
+    force: options.Force = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:  # fmt: skip
     """Run an experiment declared in a TOML file; interrupted runs can be resumed."""
     del debug
-    from ensemblage.studies import StudyParams, read_study
+    from ensemblage.studies import StudyParams, make_experiment, read_study_file
 
     folder = None if data_dir is None else str(data_dir)
-    experiment = read_study(file, seed=seed, data_dir=folder)
+    study = read_study_file(file)
+    read = [file, *(each.file or each.name for each in study.datasets)]
+    _check_files(results, export, report, inputs=read, data_dir=data_dir, force=force)
+    experiment = make_experiment(study, file, seed=seed, data_dir=folder)
     own_seed = StudyParams.of(experiment.cells[0]).seed
     request = RunOptions(
         results, jobs, own_seed, OWN, budget, scheduler, retry_failed, export, report, as_json,
     )  # fmt: skip
-    _check_files(request)
     _run_and_show(experiment, request)
 
 
@@ -132,6 +137,7 @@ def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as hel
     data_dir: options.DataDir = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = -1,
+    force: options.Force = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -139,25 +145,36 @@ def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as hel
     del debug
     if quick and full:
         raise typer.BadParameter("--quick and --full exclude each other.")
+    from ensemblage.datasets import find_folder
     from ensemblage.papers import paper_experiment
 
+    folder = find_folder(data_dir)
+    files = [] if folder is None else [*folder.glob("*.csv")]
+    _check_files(results, export, report, inputs=files, force=force)
     scale = "quick" if quick else "full" if full else "standard"
-    folder = None if data_dir is None else str(data_dir)
     request = RunOptions(
         results, jobs, seed, scale, budget, scheduler, retry_failed, export, report, as_json
     )
-    _check_files(request)
-    experiment = paper_experiment(name, scale=scale, seed=seed, data_dir=folder, datasets=dataset)
+    experiment = paper_experiment(
+        name, scale=scale, seed=seed, data_dir=None if data_dir is None else str(data_dir),
+        datasets=dataset,
+    )  # fmt: skip
     _run_and_show(experiment, request)
 
 
-def _check_files(request: RunOptions) -> None:
+def _check_files(results: Path, export: Path | None, report: Path | None, **rest: Any) -> None:
     """Refuse files that cannot be written, before any work is done."""
-    if request.export is not None:
+    kind: Kind = "text"
+    if export is not None:
+        from ensemblage.datasets import is_parquet
         from ensemblage.studies import check_export
 
-        check_export(request.export)
-    check_outputs(request.export, request.report)
+        check_export(export)
+        kind = "parquet" if is_parquet(export) else "text"
+    check_outputs(
+        Output("--export", export, kind), Output("--report", report, "page"),
+        Output("--results", results), **rest,
+    )  # fmt: skip
 
 
 def _run_and_show(experiment: Experiment, request: RunOptions) -> None:

@@ -11,9 +11,11 @@ import typer
 
 from ensemblage.cli import _options as options
 from ensemblage.cli._console import (
+    Output,
     check_data,
     check_outputs,
     guarded,
+    load_model,
     note,
     say,
     show_block,
@@ -63,6 +65,7 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     read: options.Read = None,
     seed: options.UnusedSeed = 0,
     jobs: options.UnusedJobs = 1,
+    force: options.Force = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:  # fmt: skip
@@ -72,12 +75,15 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     """
     del seed, jobs, debug
     check_data(data)
-    from ensemblage.persistence import load, write_atomically
+    from ensemblage.persistence import write_atomically
     from ensemblage.report import draws_rows, explain_model
 
     output, report = _sort_outputs(output, report)
-    check_outputs(output, report)
-    saved = load(model)
+    check_outputs(
+        Output("--output", output, "figure"), Output("--report", report, "page"),
+        inputs=[model, data], force=force,
+    )  # fmt: skip
+    saved = load_model(model)
     _check_usage(data, output if draws_rows(saved.model) else None, row)
     X, y, sources = (None, None, None) if data is None else _read_rows(data, saved, read)
     explained = explain_model(
@@ -105,7 +111,9 @@ def _sort_outputs(output: Path | None, report: Path | None) -> tuple[Path | None
     """Treat an .html output as a report."""
     if output is None or output.suffix.lower() in PICTURES:
         return output, report
-    if output.suffix.lower() not in PAGES or report is not None:
+    if output.suffix.lower() in PAGES and report is not None:
+        raise typer.BadParameter("--output and --report are both reports: omit one of them.")
+    if output.suffix.lower() not in PAGES:
         raise typer.BadParameter(f"{output} must end in .png, .svg or .pdf, or .html for a report.")
     return None, output
 

@@ -12,6 +12,7 @@ import typer
 from ensemblage._core import count, listing
 from ensemblage.cli import _options as options
 from ensemblage.cli._console import (
+    Output,
     check_data,
     check_outputs,
     data_name,
@@ -72,6 +73,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     seed: options.Seed = 0,
     jobs: options.Jobs = -1,
     scheduler: options.Scheduler = None,
+    force: options.Force = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -91,7 +93,9 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         train,
     )
 
-    check_outputs(output)
+    check_outputs(
+        Output("--output", output, "model"), inputs=[data], data_dir=data_dir, force=force
+    )
     check_method_name(method)
     how: dict[str, Any] = {"n_splits": folds, "seed": seed, "n_jobs": jobs, "scheduler": scheduler}
     left_out = drop or []

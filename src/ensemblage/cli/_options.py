@@ -137,8 +137,8 @@ Source = Annotated[
     str | None,
     typer.Option(
         "--source", metavar="COLUMN",
-        help="The column with the source of each row (site, hospital, sensor). Used by the pool "
-        "and by strata of sources; not a feature of the other methods.",
+        help="The column with the source of each row (site, hospital, sensor). Used by strata of "
+        "sources and, in classification, by the pool; not a feature of the other methods.",
     ),
 ]  # fmt: skip
 Rows = Annotated[
@@ -195,6 +195,14 @@ Measure = Annotated[
 ]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace an output file that exists, also if it is of another kind (such as a model "
+        "by CSV). An input is never replaced.",
+    ),
+]
 Report = Annotated[
     Path | None,
     typer.Option(

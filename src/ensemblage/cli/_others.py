@@ -11,6 +11,7 @@ import typer
 from ensemblage._core import count, listed
 from ensemblage.cli import _options as options
 from ensemblage.cli._console import (
+    Output,
     check_outputs,
     guarded,
     note,
@@ -52,6 +53,7 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     report: options.Report = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = -1,
+    force: options.Force = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:  # fmt: skip
@@ -60,7 +62,7 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     from ensemblage.datasets import open_dataset
     from ensemblage.studies import audit
 
-    check_outputs(report)
+    check_outputs(Output("--report", report, "page"), inputs=[data], force=force)
     dataset = open_dataset(
         data, target, drop=drop or (), source_column=source, options=read_options(read), task=task
     )

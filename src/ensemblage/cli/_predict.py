@@ -14,12 +14,14 @@ import typer
 
 from ensemblage.cli import _options as options
 from ensemblage.cli._console import (
+    Output,
     begin_work,
     check_data,
     check_outputs,
     data_name,
     guarded,
     late_bar,
+    load_model,
     note,
     say,
     show_json,
@@ -66,20 +68,31 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             help="Copy a column of the new rows to the output (may be repeated).",
         ),
     ] = None,
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw",
+            help="Write text to CSV as it is. Default: with an apostrophe before a text that a "
+            "spreadsheet would evaluate as a formula.",
+        ),
+    ] = False,
     read: options.Read = None,
     seed: options.UnusedSeed = 0,
     jobs: options.UnusedJobs = 1,
+    force: options.Force = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Predict new rows: classes with probabilities, or values with 90 % prediction intervals."""
     del seed, jobs, debug
     check_data(data)
-    from ensemblage.persistence import load
     from ensemblage.studies import open_rows, write_predictions, writes_parquet
 
-    check_outputs(output)
-    parquet, saved = writes_parquet(output), load(model)
+    parquet = writes_parquet(output)
+    made = Output("--output", output, "parquet" if parquet else "text")
+    prints = output is None or as_json
+    check_outputs(made, inputs=[model, data], force=force, prints=prints)
+    saved = load_model(model)
     seen: list[tuple[NewRows, Predictions]] = []
     with late_bar(f"Scanning {data_name(data)} (MB)") as advance:
         rows = open_rows(
@@ -89,8 +102,9 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     begin_work()
     with _opened(output, echo=not as_json) as file, late_bar("Predicting rows") as advance:
         listen = seen.append if as_json else None
+        raw = raw or (as_json and output is None)  # JSON only: text is never escaped there
         done = write_predictions(
-            saved, rows, file, parquet=parquet, progress=advance, on_block=listen
+            saved, rows, file, parquet=parquet, raw=raw, progress=advance, on_block=listen
         )
     if output is not None:
         say(f"{done.n_rows} predictions written to {output}.", stderr=True)

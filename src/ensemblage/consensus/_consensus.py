@@ -260,6 +260,9 @@ class EvidenceAccumulation(BaseConsensus):
     cluster, among those that sampled both. Many distances are tied, so the dendrogram is cut by
     the order of its merges, not at a height.
 
+    Scaling a single column changes the distances of k-means; standardise columns of different
+    units. Random draws are by position: another order of rows may give other partitions.
+
     References
     ----------
     A. L. N. Fred, A. K. Jain. Combining Multiple Clusterings Using Evidence Accumulation.
@@ -408,6 +411,9 @@ class CSPA(BaseCut):
     the most similar parts are merged, and the rows are reassigned once more. Of ``n_cuts`` such
     results, the one with the highest mean NMI with the partitions is kept.
 
+    Scaling a single column changes the distances of k-means; standardise columns of different
+    units. Random draws are by position: another order of rows may give other partitions.
+
     References
     ----------
     A. Strehl, J. Ghosh. Cluster Ensembles: A Knowledge Reuse Framework for Combining Multiple
@@ -500,6 +506,9 @@ class HBGF(BaseCut):
     without ``balance`` see :class:`CSPA`. With more than 20,000 rows, a random sample of that size
     is partitioned, and each row is assigned to the part with the most similar cluster profile.
 
+    Scaling a single column changes the distances of k-means; standardise columns of different
+    units. Random draws are by position: another order of rows may give other partitions.
+
     References
     ----------
     X. Z. Fern, C. E. Brodley. Solving Cluster Ensemble Problems by Bipartite Graph
@@ -585,6 +594,9 @@ class MCLA(BaseConsensus):
     with a meta-cluster is the fraction of its clusters that contain the row; ties go to the lower
     index.
 
+    Scaling a single column changes the distances of k-means; standardise columns of different
+    units. Random draws are by position: another order of rows may give other partitions.
+
     References
     ----------
     A. Strehl, J. Ghosh. Cluster Ensembles: A Knowledge Reuse Framework for Combining Multiple
@@ -658,6 +670,9 @@ class HGPA(BaseCut):
     :class:`CSPA`. One misassigned row cuts a cluster as much as half of its rows do, so other
     methods suit noisy partitions better. With more than 2,000 rows, a random sample of that size
     is partitioned, and each row is assigned to the part with the most similar cluster profile.
+
+    Scaling a single column changes the distances of k-means; standardise columns of different
+    units. Random draws are by position: another order of rows may give other partitions.
 
     References
     ----------

@@ -127,6 +127,18 @@ class StabilityCurve:
         return np.asarray(1 - self.ambiguity / expected)
 
     @property
+    def exceeds_references(self) -> bool:
+        """Whether the highest stability, over the numbers of clusters, is above every reference's.
+
+        Each dataset is compared with the mean of all others. For rows without clusters this has a
+        probability of 1 / (1 + number of references).
+        """
+        every = np.vstack([self.ambiguity, self.references])
+        others = (every.sum(axis=0) - every) / (len(every) - 1)
+        highest = (1 - every / np.maximum(others, 1e-12)).max(axis=1)
+        return bool(highest[0] > highest[1:].max())
+
+    @property
     def area(self) -> Doubles:
         """Area under each distribution function of the consensus."""
         return np.asarray((self.cdf[:, :-1] + self.cdf[:, 1:]).mean(axis=1) / 2)
@@ -141,12 +153,13 @@ class StabilityCurve:
     def best_n_clusters(self) -> int:
         """The largest number of clusters within .05 of the highest relative stability.
 
-        Only numbers whose ambiguity is below that of every null reference qualify; 1 if none does.
-        Where clusters are nested, fewer clusters are stable too, hence the largest.
+        Only numbers whose ambiguity is below that of every null reference qualify. 1 if none does,
+        or if the highest stability is not above that of every reference, whatever its number of
+        clusters. Where clusters are nested, fewer clusters are stable too, hence the largest.
         """
         qualifies = self.ambiguity < self.references.min(axis=0)
         stability = np.where(qualifies, self.relative_stability, -np.inf)
-        if stability.max() < 0:
+        if stability.max() < 0 or not self.exceeds_references:
             return 1
         near_best = stability >= stability.max() - STABILITY_TOLERANCE
         return int(self.n_clusters[np.flatnonzero(near_best)[-1]])
@@ -166,7 +179,7 @@ class StabilityCurve:
             f"{best} clusters chosen from {tried}: the largest k within {STABILITY_TOLERANCE} of "
             "the highest stability relative to a null reference. Clusterings of subsamples "
             f"disagree on {self.ambiguity[place]:.0%} of row pairs (null reference: "
-            f"{self.references[:, place].mean():.0%})."
+            f"{self.references[:, place].mean():.0%}; p = {1 / (1 + len(self.references)):.2g})."
         )
 
 
@@ -224,7 +237,10 @@ def stability_curve(
 
     The chosen number of clusters is the largest whose relative stability, one minus the PAC of the
     data divided by the mean PAC of the references, is within .05 of the highest, among those whose
-    PAC is below that of every reference; 1 if there is none.
+    PAC is below that of every reference; 1 if there is none, or if the highest relative stability
+    is not above that of every reference, each with its own best number. Normal rows without
+    clusters are thus taken for clusters with a probability of 1 / (1 + n_references), one in six by
+    default; uniformly distributed rows more often.
 
     References
     ----------

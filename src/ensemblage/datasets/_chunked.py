@@ -29,11 +29,13 @@ from ensemblage.datasets._text import (
     GZIP,
     LARGEST_RATIO,
     LONG_TEXT,
+    N_COUNTED_LINES,
     SURE_FIT,
     WHITESPACE,
     Layout,
     Lines,
     Row,
+    check_width,
     csv_options,
     declared_separator,
     detect_piecewise,
@@ -69,7 +71,7 @@ HEAD_LINES = 2000
 # Lines that a quoted value may continue after the first lines.
 MAX_QUOTED_LINES = 100
 # Text files of at least this many bytes are read in blocks.
-LARGE_FILE_BYTES = 64 * 2**20
+LARGE_FILE_BYTES = 8 * 2**20
 # Most rows of a block.
 MAX_BLOCK_ROWS = 65_536
 # Fewest rows of a block, however wide the table is.
@@ -158,7 +160,9 @@ class TextBlocks:
         if encoding is None:
             raise IrregularError
         with _opened_text(self._path, encoding) as (lines, _):
-            head = "".join(islice(lines, HEAD_LINES))
+            first = [*islice(lines, min(N_COUNTED_LINES, HEAD_LINES))]
+            check_width(first, name)
+            head = "".join(chain(first, islice(lines, HEAD_LINES - len(first))))
             while len(head) < LONG_TEXT and (line := next(lines, None)) is not None:
                 head += line
             if is_arff(head) or not head.strip():

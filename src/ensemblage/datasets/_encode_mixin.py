@@ -14,7 +14,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from ensemblage._core import HasMethods, Options, StrOptions, safe_indexing, validate_numbers
+from ensemblage._core import (
+    HasMethods,
+    Options,
+    StrOptions,
+    refuse_missing_targets,
+    safe_indexing,
+    validate_numbers,
+)
 from ensemblage.datasets._encoder import TableEncoder
 
 ENCODE_DOCS = """
@@ -78,6 +85,7 @@ class EncodeMixin:
             return rows, labels
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but it is None.")
+        refuse_missing_targets(y)
         X = _with_types(X)
         validate_data(self, X, skip_check_array=True)
         y = column_or_1d(y, warn=True)

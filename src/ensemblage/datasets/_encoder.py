@@ -28,6 +28,7 @@ from ensemblage._core import (
     fit_context,
     guarded_fit,
     listing,
+    refuse_missing_targets,
     refuse_overflow,
     set_module,
 )
@@ -361,6 +362,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         self.target_encoder_, self.target_scaler_ = None, None
         if not len(self.target_columns_):
             return None
+        refuse_missing_targets(y)
         y = column_or_1d(y, warn=True)
         if type_of_target(y, input_name="y") == "continuous":
             labels = np.zeros(len(y), dtype=np.intp)

@@ -73,6 +73,8 @@ def naming_file(path: str | PathLike[str]) -> Iterator[None]:
 
 def _read(path: str | PathLike[str], request: Request) -> Table:
     if str(path) == "-":
+        if sys.stdin is None:
+            raise ValueError("`-` is standard input, which is closed: name a file instead.")
         kind, data = "text", sys.stdin.buffer.read()
     else:
         path = Path(path)

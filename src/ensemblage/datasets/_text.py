@@ -88,6 +88,10 @@ UNNAMED = re.compile(r"column_\d+")
 UNIT = re.compile(r"[(\[].*[)\]]")
 # Rows compared to detect a header or units.
 N_ROWS_COMPARED = 1000
+# Columns of a text file at most: each takes about 2 kB of memory, however few its rows are.
+MAX_COLUMNS = 250_000
+# First lines in which columns are counted: comments, titles, header, rows.
+N_COUNTED_LINES = 10
 # First rows in which a comment mark may be a value of its own.
 N_COMMENT_ROWS = 100
 
@@ -187,9 +191,24 @@ def parse_delimited(text: str, encoding: str, request: Request, *, tabs: bool = 
     """Parse delimited text; ``tabs`` if the suffix implies tabs."""
     if not text.strip():
         raise ValueError(f"{request.name} is empty: expected a header and at least one row.")
+    check_width(text.split("\n", N_COUNTED_LINES)[:N_COUNTED_LINES], request.name)
     text, separator = declared_separator(text, request.options.separator, tabs=tabs)
     split = split_text(text, request.name, separator)
     return table_from_lines(split.lines, request, split.separator, encoding)
+
+
+def check_width(lines: Iterable[str], name: str) -> None:
+    """Refuse a table of too many columns by its first lines, whatever the separator is."""
+    long = [line for line in lines if len(line) > MAX_COLUMNS]
+    for separator in (*SEPARATORS, None):
+        widths = Counter(len(line.split(separator)) for line in long)
+        # a single long line may be a text
+        width = max((width for width, times in widths.items() if times > 1), default=0)
+        if width > MAX_COLUMNS:
+            raise ValueError(
+                f"{name} has {width:,} columns, and a text file may have {MAX_COLUMNS:,}: keep "
+                "those that you need, or read the file yourself and pass an array in Python."
+            )
 
 
 def table_from_lines(

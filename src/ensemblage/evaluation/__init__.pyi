@@ -22,6 +22,7 @@ from ._diversity import q_statistic as q_statistic
 from ._measures import CLASSIFICATION as CLASSIFICATION
 from ._measures import DECIDING as DECIDING
 from ._measures import MEASURES as MEASURES
+from ._measures import PROBABILITY_FLOOR as PROBABILITY_FLOOR
 from ._measures import REGRESSION as REGRESSION
 from ._measures import TASKS as TASKS
 from ._measures import Measure as Measure

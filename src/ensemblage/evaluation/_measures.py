@@ -271,7 +271,8 @@ class Measure(NamedTuple):
     ``name`` is the key in Python, JSON, TOML and CSV; ``needs`` is the part of the predictions
     that it is computed from. A measure whose ``greater_is_better`` is None is descriptive only. The
     ``unit`` is "share", "nats", "target" (the unit of the target) or "" for none. Values lie
-    between ``lower`` and ``upper``, None for no bound, and are shown with ``decimals``.
+    between ``lower`` and ``upper``, None for no bound, and are shown with ``decimals``. Folds are
+    averaged by the mean of this ``power``: the plain mean of the roots of few rows is too small.
     """
 
     name: str
@@ -286,6 +287,14 @@ class Measure(NamedTuple):
     upper: float | None = None
     unit: str = ""
     decimals: int = 4
+    power: int = 1
+
+    def mean(self, values: Sequence[float | None]) -> float | None:
+        """Average the values of folds that are not None; None if there are none."""
+        import numpy as np
+
+        known = [value**self.power for value in values if value is not None]
+        return float(np.mean(known) ** (1 / self.power)) if known else None
 
     def places(self, value: float, decimals: int = 3) -> int:
         """Return the number of decimals; in the target's unit, for four significant digits."""
@@ -330,7 +339,7 @@ MEASURES = {
         ),
         Measure(
             "rmse", "RMSE", "RMSE", "regression", rmse, "Root mean squared error.",
-            greater_is_better=False, unit="target",
+            greater_is_better=False, unit="target", power=2,
         ),
         Measure(
             "mae", "MAE", "MAE", "regression", mae, "Mean absolute error.",

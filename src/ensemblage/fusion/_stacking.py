@@ -29,6 +29,7 @@ from ensemblage._core import (
     guarded_fit,
     num_samples,
     read_weights,
+    refuse_missing_targets,
     set_module,
     set_seed,
     validate_numbers,
@@ -255,6 +256,10 @@ class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator
     overfit their training rows, such as full trees. For an unbiased final estimator, fit the
     ensemble on some rows and call :func:`stack_members` with others.
 
+    Random draws and folds are by position: another order of rows, or copies of rows instead of
+    weights, gives another model of similar accuracy. Whether units of columns matter depends on the
+    members.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -301,6 +306,7 @@ class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator
             Fitted classifier.
         """
         check_consistent_length(X, y)
+        refuse_missing_targets(y)
         validate_data(self, X, skip_check_array=True)
         weights = {}
         if sample_weight is not None:

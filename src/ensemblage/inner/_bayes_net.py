@@ -288,6 +288,9 @@ class InnerBayesNetClassifier(BaseBayesNet):
     open. They are most of the gain in accuracy; the inner score alone is not significantly better
     than the plain one.
 
+    Random draws and folds are by position: another order of rows, or copies of rows instead of
+    weights, gives another model of similar accuracy.
+
     References
     ----------
     H. Abbasian, C. Drummond, N. Japkowicz, S. Matwin. Inner Ensembles: Using Ensemble Methods

@@ -574,6 +574,8 @@ class InnerKMeans(
     With ``resample="fit"``, a row is skipped while the centres have moved too little for half of
     its views to change their vote; the labels are the same as without skipping.
 
+    Scaling a single column changes the distances; standardise columns of different units.
+
     References
     ----------
     H. Abbasian, C. Drummond, N. Japkowicz, S. Matwin. Inner Ensembles: Using Ensemble Methods
@@ -860,7 +862,8 @@ class InnerKMeans(
         """
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
-        return np.asarray(euclidean_distances(rows, self.cluster_centers_))
+        first = self.cluster_centers_[0]  # squares of rows far from zero lose their differences
+        return np.asarray(euclidean_distances(rows - first, self.cluster_centers_ - first))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the negative inertia of new rows; higher is better.

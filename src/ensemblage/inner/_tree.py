@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from ensemblage._core import (
+    ColumnUnits,
     DocLinkMixin,
     Interval,
     StrOptions,
@@ -23,6 +26,7 @@ from ensemblage._core import (
     check_feature_names_in,
     expect,
     expect_fitted,
+    expect_units,
     fit_context,
     guarded_fit,
     read_weights,
@@ -33,7 +37,6 @@ from ensemblage._core import (
 from ensemblage.datasets import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, feature_categories
 from ensemblage.inner._tree_drawing import TreeNode, tree_html
 from ensemblage.inner._tree_growth import (
-    LARGEST,
     SHRINKAGE_GRID,
     FittedTree,
     TreeRows,
@@ -156,7 +159,7 @@ def describe_split(tree: FittedTree, node: int, names: TreeNames) -> SplitText:
     category = names.categories[tree.feature[node]] if names.categories else None
     if category is not None and 0 <= thresholds[0] <= thresholds[-1] < 1:
         return SplitText(column.removesuffix(f" = {category}"), f" is {category}", "", right, left)
-    if thresholds[0] >= LARGEST:
+    if tree.separates_missing(node):
         return SplitText(column, " is known", "", left, right)
     middle, low, high = distinct_texts(
         float(thresholds[len(thresholds) // 2]), float(thresholds[0]), float(thresholds[-1])
@@ -250,15 +253,15 @@ def as_dot(tree: FittedTree, names: TreeNames) -> str:
 
 
 def follow_row(tree: FittedTree, row: NDArray[np.float32], names: TreeNames) -> TreePath:
-    """Follow one row through both sides of each split."""
-    n_views, values = tree.thresholds.shape[1], tree.values
+    """Follow one row, in the units of the nodes, through both sides of each split."""
+    n_views, values, scaled = tree.thresholds.shape[1], tree.values, tree.nodes.thresholds
     shares, steps = {0: 1.0}, []
     for node in range(len(tree.left)):
         if tree.left[node] < 0 or node not in shares:
             continue
         feature, thresholds = int(tree.feature[node]), tree.thresholds[node]
-        x = float(row[feature])
-        right = views_right(thresholds, x, bool(tree.missing_left[node])) / n_views
+        x = row[feature]
+        right = views_right(scaled[node], float(x), bool(tree.missing_left[node])) / n_views
         split = describe_split(tree, node, names)
         contribution = np.zeros(values.shape[1])
         for child, part in ((int(tree.left[node]), 1 - right), (int(tree.right[node]), right)):
@@ -267,7 +270,8 @@ def follow_row(tree: FittedTree, row: NDArray[np.float32], names: TreeNames) -> 
                 contribution += shares[child] * (values[child] - values[node])
         steps.append(
             TreeStep(
-                node, names.columns[feature], split.condition, x,
+                node, names.columns[feature], split.condition,
+                float(tree.units.restore(x, feature)),
                 float(thresholds[n_views // 2]), float(thresholds[0]), float(thresholds[-1]),
                 shares[node], 1 - right, 1 - right if split.yes == tree.left[node] else right,
                 contribution,
@@ -385,10 +389,15 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         object
             Fitted estimator.
         """
-        with np.errstate(over="ignore", invalid="ignore"):  # float32 overflow raises an error below
-            X, y = self._training_rows(X, y, sample_weight, dtype=np.float32, order="C")
+        X, y = self._training_rows(X, y, sample_weight, dtype=[np.float64, np.float32])
         weights = read_weights(sample_weight, X)
-        rows = TreeRows(writable(X), self._encode_target(y, weights))
+        targets, counted = self._encode_target(y, weights), weights > 0
+        units = ColumnUnits.of(X if counted.all() else X[counted])
+        target_units = ColumnUnits.of(
+            targets.values[counted, None], shift=self.criterion != "poisson", scaled_exponent=0
+        )
+        scaled = target_units.scale_values(targets.values, 0)
+        rows = TreeRows(writable(units.scale(X)), targets._replace(values=scaled))
         if groups is not None:
             check_consistent_length(X, groups)
             groups = np.asarray(groups)[rows.counted]
@@ -396,7 +405,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
             self.criterion, self.max_leaf_nodes, self.min_samples_leaf, self.n_views, self.window,
             self.hard_thresholds,
         )  # fmt: skip
-        self.tree_, self.ccp_alpha_, self.shrinkage_, self.cv_loss_ = learn_tree(
+        tree, alpha, self.shrinkage_, loss = learn_tree(
             rows if weights.all() else rows.take(rows.counted),
             settings,
             SHRINKAGE_GRID if self.shrinkage == "cv" else (self.shrinkage,),
@@ -405,6 +414,13 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
             groups=groups,
             n_jobs=self.n_jobs,
         )
+        exponent = int(target_units.exponents[0])
+        tree = replace(tree.restored(units), values=target_units.restore(tree.values, 0))
+        self.tree_ = tree
+        self.ccp_alpha_ = math.ldexp(
+            alpha, exponent if self.criterion == "poisson" else 2 * exponent
+        )
+        self.cv_loss_ = None if loss is None else math.ldexp(loss, 2 * exponent)
         return self
 
     @abstractmethod
@@ -412,9 +428,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
 
     def _rows(self, X: Any) -> NDArray[np.float32]:
         check_is_fitted(self)
-        with np.errstate(over="ignore", invalid="ignore"):
-            rows: NDArray[np.float32] = writable(self._new_rows(X, dtype=np.float32, order="C"))
-        return rows
+        return self.tree_.scale(self._new_rows(X, dtype=[np.float64, np.float32]))
 
     @property
     def feature_importances_(self) -> Doubles:  # numpydoc ignore=RT01
@@ -556,7 +570,10 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         found = ("ccp_alpha_", "shrinkage_", "cv_loss_")
         expect_fitted(self, dict.fromkeys(found, "optional number 0.."))
         self.tree_._check_fitted()  # noqa: SLF001  a check of ours, of a part
-        expect(int(self.tree_.feature.max()) < self._encoded_width(), "a split has no column")
+        n_features = self._encoded_width()
+        expect(int(self.tree_.feature.max()) < n_features, "a split has no column")
+        if not (self.tree_.offsets is None and self.tree_.exponents is None):
+            expect_units(self.tree_, "offsets", "exponents", n_features)
         n_columns = len(self.classes_) if hasattr(self, "classes_") else 1
         expect(self.tree_.values.shape[1] == n_columns, "values and classes do not match")
 
@@ -610,6 +627,14 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
 
     The views choose only the thresholds. Ensembles that choose the splits, stop the growth or
     average the leaves did not improve the accuracy. Only numeric (ordered) columns gain.
+
+    Columns and numeric targets may be in any unit. Those of very small or very large width, or far
+    from zero, are scaled by a power of two and shifted before the tree is grown, because CART does
+    not distinguish values with a difference below 1e-7; thresholds are in the columns' own units.
+    Rows have the precision of float32, and rounding decides between equally good splits.
+
+    Random draws and folds are by position: another order of rows, or copies of rows instead of
+    weights, gives another model of similar accuracy.
 
     References
     ----------
@@ -699,6 +724,14 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
     See Also
     --------
     InnerTreeClassifier : For classification.
+
+    Notes
+    -----
+    See :class:`InnerTreeClassifier` for the formula, and for units of columns and targets.
+
+    Random draws and folds are by position: another order of rows, or copies of rows instead of
+    weights, gives another model of similar accuracy. Rounding decides between equally good splits,
+    so that this also holds for another order of columns, and for a target in another unit.
 
     Examples
     --------

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ensemblage._core import (
+    LARGEST_FLOAT32,
+    ColumnUnits,
     Fold,
     draw_seeds,
     expect,
@@ -57,8 +59,10 @@ CRITERIA = {
     "poisson": POISSON,
 }
 """Scikit-learn's names of the kernels' criteria."""
-LARGEST = float(np.finfo(np.float32).max)
+LARGEST = float(LARGEST_FLOAT32)
 """Threshold of a node that separates missing values from all others; rows are float32."""
+LARGEST_RESTORED = 1e308
+"""The same for a column that is shifted or scaled down, in its own units."""
 SHRINKAGE_GRID = (100.0, 50.0, 25.0, 10.0, 1.0, 0.1)
 """Candidate strengths of shrinkage, as in Agarwal et al. (2022)."""
 
@@ -131,6 +135,8 @@ class FittedTree:
     ``left``, ``right`` and ``feature`` are -1 at leaves. ``thresholds``, of shape (n_nodes,
     n_views), ascend in each node. ``values``, (n_nodes, n_columns), are the shrunk class
     proportions or the shrunk mean, ``weights`` the weight of the training rows in each node.
+    ``offsets`` and ``exponents``, (n_features,), are the units in which rows and thresholds are
+    compared, see ``ColumnUnits``; without them, the columns' own.
     """
 
     left: Integers
@@ -140,12 +146,47 @@ class FittedTree:
     thresholds: Doubles
     values: Doubles
     weights: Doubles
+    offsets: Doubles | None = None
+    exponents: Integers | None = None
+
+    def restored(self, units: ColumnUnits) -> FittedTree:
+        """Give a tree that was grown in these units, with thresholds in the columns' own."""
+        thresholds, inner = self.thresholds.copy(), ~self.is_leaf
+        columns, scaled = self.feature[inner][:, None], thresholds[inner]
+        thresholds[inner] = np.where(
+            scaled < LARGEST,
+            units.restore_thresholds(np.where(scaled < LARGEST, scaled, 0.0), columns),
+            _largest_restored(units)[columns],
+        )
+        return replace(self, thresholds=thresholds, **units._asdict())
+
+    @property
+    def units(self) -> ColumnUnits:
+        """The units in which rows and thresholds are compared."""
+        if self.offsets is None or self.exponents is None:
+            n_columns = int(self.feature.max()) + 1
+            return ColumnUnits(np.zeros(n_columns), np.zeros(n_columns, dtype=np.int64))
+        return ColumnUnits(self.offsets, self.exponents)
 
     @property
     def nodes(self) -> SoftTree:
-        """The nodes, for the kernels."""
-        parts = (self.left, self.right, self.feature, self.missing_left, self.thresholds)
+        """The nodes, for the kernels, in the units of ``scale``."""
+        units, thresholds, inner = self.units, self.thresholds.copy(), ~self.is_leaf
+        columns, own = self.feature[inner][:, None], thresholds[inner]
+        known = own < _largest_restored(units)[columns]
+        scaled = units.scale_values(np.where(known, own, 0.0), columns)
+        thresholds[inner] = np.where(known, scaled, LARGEST)
+        parts = (self.left, self.right, self.feature, self.missing_left, thresholds)
         return SoftTree(*map(writable, parts))
+
+    def separates_missing(self, node: int) -> bool:
+        """Whether a split has all values at one side, and missing values at the other."""
+        return bool(self.thresholds[node, 0] >= _largest_restored(self.units)[self.feature[node]])
+
+    def scale(self, X: NDArray[Any]) -> NDArray[np.float32]:
+        """Convert rows to the units of the nodes, for the methods below."""
+        rows: NDArray[np.float32] = writable(self.units.scale(X))
+        return rows
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
@@ -162,7 +203,7 @@ class FittedTree:
 
     def harden(self) -> FittedTree:
         """Replace the thresholds of each node by their median."""
-        return replace(self, thresholds=harden(self.nodes).thresholds)
+        return replace(self, thresholds=_middle(self.thresholds))
 
     def predict(self, X: NDArray[np.float32]) -> Doubles:
         """Average the leaves by each row's memberships: (n_rows, n_columns)."""
@@ -181,7 +222,9 @@ class FittedTree:
         :math:`\max(0, N_l |v_l|^2 + N_r |v_r|^2 - N_t |v_t|^2)`.
         """
         explained = np.zeros(n_features)
-        squares = self.weights * ((self.values - self.values[0]) ** 2).sum(axis=1)
+        changes = self.values - self.values[0]
+        changes = np.ldexp(changes, -np.frexp(np.abs(changes).max())[1])  # squares do not underflow
+        squares = self.weights * (changes**2).sum(axis=1)
         inner = ~self.is_leaf
         gains = squares[self.left[inner]] + squares[self.right[inner]] - squares[inner]
         np.add.at(explained, self.feature[inner], np.maximum(gains, 0.0))
@@ -209,6 +252,12 @@ class FittedTree:
                "a node does not have exactly one parent")  # fmt: skip
         expect(bool((self.left[inner] > inner).all() and (self.right[inner] > inner).all()),
                "a node comes before its parent")  # fmt: skip
+
+
+def _largest_restored(units: ColumnUnits) -> Doubles:
+    """Threshold that separates missing values from all others, in each column's own units."""
+    own = (units.offsets == 0) & (units.exponents <= 0)
+    return np.where(own, LARGEST, LARGEST_RESTORED)
 
 
 class ThresholdMeasure:
@@ -295,8 +344,12 @@ def _read_at(targets: RowTargets, rows: Indices) -> RowTargets:
 
 def harden(tree: SoftTree) -> SoftTree:
     """Keep the median of each node's thresholds."""
-    middle = tree.thresholds.shape[1] // 2
-    return tree._replace(thresholds=tree.thresholds[:, middle : middle + 1])
+    return tree._replace(thresholds=_middle(tree.thresholds))
+
+
+def _middle(thresholds: Doubles) -> Doubles:
+    middle = thresholds.shape[1] // 2
+    return thresholds[:, middle : middle + 1]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
+from ._atomic import KIND_NAMES as KIND_NAMES
+from ._atomic import Kind as Kind
 from ._atomic import check_writable as check_writable
+from ._atomic import file_kind as file_kind
+from ._atomic import is_same_file as is_same_file
 from ._atomic import open_atomically as open_atomically
 from ._atomic import write_atomically as write_atomically
 from ._model_files import SavedModel as SavedModel

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import sys
+import warnings
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -20,16 +23,16 @@ import numpy as np
 import sklearn
 import skops
 from numpy.typing import NDArray
+from sklearn.exceptions import InconsistentVersionWarning
 
 import ensemblage
 from ensemblage._core import expect, set_module
 from ensemblage.datasets import TrainingRanges
-from ensemblage.persistence._atomic import write_atomically
+from ensemblage.persistence._atomic import HEADER, write_atomically
 from ensemblage.persistence._trusted import check_parts, is_trusted
 
 # Version of the file format, increased when types or attributes in model files change.
 FORMAT = 2
-HEADER = "ensemblage.json"
 # Signature of an entry in the directory of a zip archive.
 ENTRY_SIGNATURE = b"PK\x01\x02"
 # Largest number of entries in a model file.
@@ -284,6 +287,11 @@ def load(path: str | PathLike[str], *, max_bytes: int | None = None) -> SavedMod
     -------
     SavedModel
         The model with its metadata.
+
+    Warns
+    -----
+    UserWarning
+        If another version of scikit-learn or a later version of Ensemblage wrote the file.
     """
     path = Path(path)
     if path.is_dir():
@@ -293,7 +301,16 @@ def load(path: str | PathLike[str], *, max_bytes: int | None = None) -> SavedMod
     data = path.read_bytes()
     limit = max(MAX_BYTES, MAX_RATIO * len(data)) if max_bytes is None else max_bytes
     header = _read_header(data, path, limit)
-    model = _construct(data, path)
+    skew = _version_skew(header.versions, path)
+    with warnings.catch_warnings() if skew else nullcontext():
+        if skew:  # one warning of ours instead of one per estimator
+            warnings.simplefilter("ignore", InconsistentVersionWarning)
+        model = _construct(data, path, skew)
+    if skew:
+        warnings.warn(
+            f"{skew}: predictions may differ. Fit the model again, or install those versions.",
+            stacklevel=2,
+        )
     if header.classes != _class_names(model):
         raise ValueError(f"{path} lists other classes than its model: it was not loaded.")
     return SavedModel(
@@ -308,6 +325,22 @@ def load(path: str | PathLike[str], *, max_bytes: int | None = None) -> SavedMod
         details=header.details,
         versions=header.versions,
     )
+
+
+def _version_skew(versions: Mapping[str, str], path: Path) -> str:
+    """State that another scikit-learn or a later Ensemblage wrote the file; else empty."""
+    found = []
+    there, here = versions.get("ensemblage", ""), ensemblage.__version__
+    if _release(there) > _release(here):
+        found.append(f"Ensemblage {there:.40} (here {here})")
+    there, here = versions.get("scikit-learn", ""), sklearn.__version__
+    if there not in {"", here}:
+        found.append(f"scikit-learn {there:.40} (here {here})")
+    return f"{path} was written with {' and '.join(found)}" if found else ""
+
+
+def _release(version: str) -> list[int]:
+    return [int(digits) for digits in re.findall(r"\d{1,9}", version)[:3]]
 
 
 def _read_header(data: bytes, path: Path, limit: int) -> _Header:
@@ -372,7 +405,7 @@ def _check_header(header: _Header) -> None:
             expect(ordered and 0 < limits.scale < math.inf, "a range is invalid")
 
 
-def _construct(data: bytes, path: Path) -> Any:
+def _construct(data: bytes, path: Path, skew: str) -> Any:
     try:
         named = skops_io().get_untrusted_types(data=data)
         untrusted = [name for name in named if not is_trusted(name)]
@@ -386,6 +419,10 @@ def _construct(data: bytes, path: Path) -> Any:
     try:
         model = skops_io().loads(data, trusted=named)
     except Exception as error:
+        if skew:
+            raise ValueError(
+                f"{skew} and cannot be loaded here: fit the model again, or install those versions."
+            ) from error
         raise _damaged(path) from error
     try:
         check_parts(model)

@@ -13,10 +13,10 @@ from ._distillation import make_student as make_student
 from ._ensemblage import EnsemblageClassifier as EnsemblageClassifier
 from ._ensemblage import EnsemblageRegressor as EnsemblageRegressor
 from ._fit import FittedPool as FittedPool
+from ._fit import cross_fuse as cross_fuse
 from ._fit import cross_validate_members as cross_validate_members
 from ._fit import fit_fusion as fit_fusion
 from ._fit import make_fusion as make_fusion
-from ._fit import out_of_fold_outputs as out_of_fold_outputs
 from ._fit import refit_member as refit_member
 from ._fit import selected as selected
 from ._leaderboard import Ablation as Ablation

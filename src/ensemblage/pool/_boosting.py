@@ -28,6 +28,7 @@ from ensemblage.pool._member_spec import (
 )
 
 Doubles = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 FIXED_PARAMETERS = {
     "verbosity": -1,
@@ -398,11 +399,10 @@ class Boosting(MemberSpec):
         kept = model.truncate(self.n_rounds[stage]) if isinstance(model, BaseLightGBM) else None
         return tuned._replace(model=kept, refit_share=share)
 
-    def loss(self, outputs: Doubles, data: TrainingData) -> float:
+    def loss(self, outputs: Doubles, data: TrainingData, rows: Indices) -> float:
         """Mean loss without calibration: a temperature would favour too many rounds."""
-        tested = data.tested
-        losses = data.target.uncalibrated_losses(outputs[tested], data.y[tested])
-        return mean_loss(losses, data.weights_at(tested))
+        losses = data.target.uncalibrated_losses(outputs[rows], data.y[rows])
+        return mean_loss(losses, data.weights_at(rows))
 
     def _boost(
         self, settings: BoostingSettings, data: TrainingData, fold: Fold, seed: int

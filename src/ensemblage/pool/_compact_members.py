@@ -20,7 +20,15 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage._core import compiled, expect, expect_array, ovr_decision_function, set_module
+from ensemblage._core import (
+    ColumnUnits,
+    compiled,
+    expect,
+    expect_array,
+    expect_units,
+    ovr_decision_function,
+    set_module,
+)
 
 Doubles = NDArray[np.float64]
 Floats = NDArray[np.float32]
@@ -100,7 +108,7 @@ class BaseCompactForest(BaseEstimator):
         self.random_state = random_state
 
     def _fit_forest(self, kind: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-        """Fit a forest of scikit-learn, and pack its trees."""
+        """Fit a forest of scikit-learn to columns in units that it resolves; pack its trees."""
         forest = kind(
             self.n_trees,
             min_samples_leaf=self.min_samples_leaf,
@@ -108,9 +116,12 @@ class BaseCompactForest(BaseEstimator):
             oob_score=self.oob_score,
             random_state=self.random_state,
         )
+        rows = np.asarray(X)
+        counted = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
+        self.offsets_, self.exponents_ = ColumnUnits.of(rows[counted])
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
-            forest.fit(X, y, sample_weight)
+            forest.fit(self._units.scale(rows), y, sample_weight)
         self.n_features_in_ = forest.n_features_in_
         packed = pack_trees([each.tree_ for each in forest.estimators_])
         for name, values in packed._asdict().items():
@@ -121,18 +132,21 @@ class BaseCompactForest(BaseEstimator):
     def _trees(self) -> PackedTrees:
         return PackedTrees(*(getattr(self, f"{name}_") for name in PackedTrees._fields))
 
+    @property
+    def _units(self) -> ColumnUnits:
+        return ColumnUnits(self.offsets_, self.exponents_)
+
     def _mean_leaves(self, X: Any) -> Doubles:
         """Mean value of the leaves that rows reach, (n_samples, n_outputs)."""
         check_is_fitted(self)
-        with np.errstate(over="ignore"):  # values beyond float32 become infinite
-            rows = np.ascontiguousarray(X, dtype=np.float32)
-        return mean_leaf_values(self._trees, rows)
+        return mean_leaf_values(self._trees, self._units.scale(np.asarray(X)))
 
     def _check_trees(self, n_outputs: int) -> None:
         """Refuse nodes that point outside of the arrays: they are followed without checks."""
         nodes, leaves = len(self.features_), len(self.leaves_)
         high = self.n_features_in_ - 1
         expect_array(self, "features_", [None], "integer", low=0, high=high)
+        expect_units(self, "offsets_", "exponents_", high + 1)
         expect_array(self, "thresholds_", [nodes])
         expect_array(self, "leaves_", [None, n_outputs])
         expect_array(self, "roots_", [None], "integer", low=-leaves, high=nodes - 1)

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from ensemblage._core import (
-    deal_folds,
     fit_parameter,
     listing,
     set_module,
@@ -26,9 +25,7 @@ from ensemblage.pool._member_spec import log_loss
 from ensemblage.strata import ScaledLogisticRegression
 
 Doubles = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
-N_FOLDS = 5
 MIN_PROBABILITY = 1e-3
 """Classes with a lower probability are ignored."""
 
@@ -36,17 +33,16 @@ MIN_PROBABILITY = 1e-3
 @set_module("ensemblage.pool")
 @dataclass(frozen=True)
 class DistilledModel:
-    """An interpretable model fitted to a pool's probabilities, and its cross-validated scores.
+    """An interpretable model fitted to a pool's probabilities, and its scores on test rows.
 
-    ``fidelity`` is the share of rows on which it agrees with the pool; ``label_log_loss`` is the
-    log loss of the same model fitted to the classes. The last three are None without classes.
+    ``fidelity`` is the share of test rows on which it agrees with the pool; it is None without test
+    rows, ``log_loss`` and ``accuracy`` also without their classes.
     """
 
     model: Any
-    fidelity: float
-    log_loss: float | None
-    accuracy: float | None
-    label_log_loss: float | None
+    fidelity: float | None = None
+    log_loss: float | None = None
+    accuracy: float | None = None
 
 
 def make_student(kind: str, max_leaf_nodes: int, *, encoded: bool = False) -> Any:
@@ -77,31 +73,20 @@ def fit_to_probabilities(model: Any, X: Any, proba: Doubles, classes: NDArray[An
     return fresh.fit(take_rows(X, rows), classes[columns], **passed)
 
 
-def distill(
-    model: Any, X: Any, proba: Doubles, classes: NDArray[Any], y: Indices | None = None
+def score_on_test_rows(
+    fitted: Any, X: Any, proba: Doubles, classes: NDArray[Any], y: Any, prior: Doubles
 ) -> DistilledModel:
-    """Fit a model to a pool's probabilities; score it by cross-validation."""
-    pool_classes = proba.argmax(axis=1)
+    """Score a fitted model on rows that neither it nor the pool was fitted to.
 
-    def cross_val_proba(targets: Doubles) -> Doubles:
-        found = np.zeros_like(targets)
-        for train, test in deal_folds(pool_classes, N_FOLDS, np.random.default_rng(0)):
-            fitted = fit_to_probabilities(model, take_rows(X, train), targets[train], classes)
-            known = np.searchsorted(classes, fitted.classes_)
-            found[test[:, None], known] = fitted.predict_proba(take_rows(X, test))
-        return found
-
-    predicted = cross_val_proba(proba)
-    fidelity = float((predicted.argmax(axis=1) == pool_classes).mean())
-    fitted = fit_to_probabilities(model, X, proba, classes)
+    ``proba`` are the pool's probabilities of these rows; ``y`` may be None.
+    """
+    predicted = np.zeros_like(proba)  # also of classes that the model has not seen
+    predicted[:, np.searchsorted(classes, fitted.classes_)] = fitted.predict_proba(X)
+    fidelity = float((predicted.argmax(axis=1) == proba.argmax(axis=1)).mean())
     if y is None:
-        return DistilledModel(fitted, fidelity, None, None, None)
-    of_labels = cross_val_proba(np.eye(len(classes))[y])
-    accuracy = float((predicted.argmax(axis=1) == y).mean())
+        return DistilledModel(fitted, fidelity)
+    codes = np.searchsorted(classes, y)
     # mixed with class frequencies, as the probabilities of the pool's members are
-    prior = np.bincount(y, minlength=len(classes)) / len(y)
-    losses = [
-        log_loss((1 - MIN_PROBABILITY) * each + MIN_PROBABILITY * prior, y)
-        for each in (predicted, of_labels)
-    ]
-    return DistilledModel(fitted, fidelity, losses[0], accuracy, losses[1])
+    mixed = (1 - MIN_PROBABILITY) * predicted + MIN_PROBABILITY * prior
+    accuracy = float((predicted.argmax(axis=1) == codes).mean())
+    return DistilledModel(fitted, fidelity, log_loss(mixed, codes), accuracy)

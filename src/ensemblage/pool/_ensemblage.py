@@ -35,9 +35,15 @@ from ensemblage._core import (
 )
 from ensemblage.datasets import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, TableEncoder
 from ensemblage.fusion import RESPONSE_METHODS, Fusion, LogLinearPool, SourcedClassifierMixin
-from ensemblage.pool._distillation import DistilledModel, distill, make_student
+from ensemblage.pool._distillation import (
+    DistilledModel,
+    fit_to_probabilities,
+    make_student,
+    score_on_test_rows,
+)
 from ensemblage.pool._fit import (
     LARGE_DATA_ROWS,
+    Correction,
     FittedPool,
     TimeBudget,
     fit_pool,
@@ -134,6 +140,7 @@ class BaseEnsemblage(EncodeMixin):
     n_jobs: int | None
     random_state: Any
     time_budget: float | None = None
+    variance_correction_: dict[str, float]
 
     _shows_table: ClassVar[bool] = True
     _numeric: ClassVar[bool]
@@ -158,11 +165,13 @@ class BaseEnsemblage(EncodeMixin):
         if sources is not None:
             names, codes = self._encode_sources(sources, X, data, specs, fusion)
             data = stratify_folds_by_source(data, codes, self.cv, fold_seed)
-        pool, chosen = fit_pool(
+        pool, chosen, corrected = fit_pool(
             specs, seeds, fusion, data,
-            budget=budget, n_jobs=self.n_jobs, correct=self._corrector(data),
+            budget=budget, n_jobs=self.n_jobs, correction=self._correction(data),
         )  # fmt: skip
         self._store(pool)
+        if corrected is not None:
+            self.variance_correction_ = corrected
         self.__dict__.pop("source_pool_", None)
         if sources is not None:
             self.source_column_ = column
@@ -179,9 +188,10 @@ class BaseEnsemblage(EncodeMixin):
             return None
         return TimeBudget(self.time_budget / (1 + shared), self.n_jobs)
 
-    def _corrector(self, data: TrainingData) -> Any:
-        """Return a function that fits a correction to the fused out-of-fold outputs."""
+    def _correction(self, data: TrainingData) -> Correction | None:
+        """Return the last step after the fusion."""
         del data
+        return None
 
     def _encode_sources(
         self, sources: Any, X: Any, data: TrainingData, specs: list[MemberSpec], fusion: Fusion
@@ -256,7 +266,8 @@ class BaseEnsemblage(EncodeMixin):
         list of PruningStep
             From all members with a weight down to one; each step drops the member whose removal
             adds the least loss per second saved. Each has ``members``, ``latency`` (seconds for
-            100 rows) and out-of-fold ``log_loss``.
+            100 rows) and ``log_loss``, to compare the steps: settings and weights are fitted to
+            the same out-of-fold outputs, so it is lower than on the leaderboard.
         """
         check_is_fitted(self)
         seconds = {
@@ -384,6 +395,9 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
     pooling, boosting and a forest, all of which use the source; a source's offsets, shrunk towards
     zero, are added to its log probabilities. Sources with few rows or one class are shrunk towards
     the others. Rows of ``fit`` without a source are used by the source-blind pool only.
+
+    Random draws and folds are by position: another order of rows, or copies of rows instead of
+    weights, gives another model of similar accuracy. So does another order of columns.
 
     References
     ----------
@@ -585,11 +599,12 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
     def distill(
         self,
         X: Any,
-        y: Any = None,
         *,
         kind: str = "tree",
         max_leaf_nodes: int = 16,
         out_of_fold: bool = False,
+        X_test: Any = None,
+        y_test: Any = None,
     ) -> DistilledModel:
         """Distil the pool: fit one interpretable model to its probabilities.
 
@@ -597,8 +612,6 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows; no labels are needed.
-        y : array-like of shape (n_samples,), default=None
-            Their classes, to score the model by.
         kind : {"tree", "network", "logistic"}, default="tree"
             A decision tree, a Bayesian network, or logistic regression.
         max_leaf_nodes : int, default=16
@@ -606,25 +619,53 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
         out_of_fold : bool, default=False
             Whether X are the rows of ``fit``, in the same order: the model is then fitted to the
             pool's out-of-fold probabilities.
+        X_test : array-like of shape (n_test, n_features), default=None
+            Rows to score the model on; neither rows of ``fit`` nor of X.
+        y_test : array-like of shape (n_test,), default=None
+            Their classes.
 
         Returns
         -------
         DistilledModel
-            The fitted ``model`` and its cross-validated ``fidelity`` (share of rows on which it
-            agrees with the pool), ``log_loss`` and ``accuracy``, and the ``label_log_loss`` of the
-            same model fitted to the classes; the last three are None without ``y``.
+            The fitted ``model``; its ``fidelity``, the share of test rows on which it agrees with
+            the pool, None without ``X_test``; its ``log_loss`` and ``accuracy`` on the test rows,
+            None without ``y_test``.
+
+        Notes
+        -----
+        There are no scores of the rows of ``fit``. Log loss and accuracy would be too good, even by
+        cross-validation, since the pool's probabilities of all other rows depend on the label of
+        the row. Fidelity would be too low, since the pool follows the labels of its own rows.
         """
         check_is_fitted(self)
         model = make_student(kind, max_leaf_nodes, encoded=hasattr(self, "encoder_"))
+        self._check_test_rows(X_test, y_test)
         if out_of_fold:
-            rows = self.out_of_fold_.indices
             proba = self.out_of_fold_.pool_outputs.astype(float)
-            X, y = take_rows(X, rows), None if y is None else np.asarray(y)[rows]
+            X = take_rows(X, self.out_of_fold_.indices)
         else:
             proba = self.predict_proba(X)
         X, _ = self._split_sources(X, None)
-        codes = None if y is None else np.searchsorted(self.classes_, y)
-        return distill(model, X, proba, self.classes_, codes)
+        fitted = fit_to_probabilities(model, X, proba, self.classes_)
+        if X_test is None:
+            return DistilledModel(fitted)
+        own, _ = self._split_sources(X_test, None)
+        return score_on_test_rows(
+            fitted, own, self.predict_proba(X_test), self.classes_, y_test, proba.mean(axis=0)
+        )
+
+    def _check_test_rows(self, X_test: Any, y_test: Any) -> None:
+        if y_test is None:
+            return
+        if X_test is None:
+            raise ValueError("y_test was given without X_test; pass the rows of these classes too.")
+        check_consistent_length(X_test, y_test)
+        unknown = np.setdiff1d(np.asarray(y_test), self.classes_).tolist()
+        if unknown:
+            raise ValueError(
+                f"y_test holds {unknown[0]!r}, a class that was not in y of fit; leave such rows "
+                "out."
+            )
 
     def _check_fitted(self) -> None:
         self._check_pool(len(self.classes_))
@@ -692,6 +733,11 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
 
     Forests are evaluated out of bag, and strata by their own cross-validation, in which only the
     gate is refitted. With ``groups``, forests are evaluated on the folds too.
+
+    Random draws and folds are by position: another order of rows, or copies of rows instead of
+    weights, gives another model of similar accuracy. So does another order of columns. In trees
+    rounding decides between equally good splits, so that this also holds for a target in another
+    unit.
 
     References
     ----------
@@ -764,17 +810,17 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         """
         return self._fit(X, y, sample_weight, groups)
 
-    def _corrector(self, data: TrainingData) -> Any:
+    def _correction(self, data: TrainingData) -> Correction:
         self.target_mean_ = float(data.prior[0])
         self.target_scale_ = float(np.sqrt(data.prior[1]))
+        tested = data.tested
 
-        def correct(fused: Doubles) -> Doubles:
-            tested = data.tested
-            weights = data.weights_at(tested)
-            self.variance_correction_ = fit_growing_correction(fused, data.y[tested], weights)
-            return correct_variance(fused, self.variance_correction_)
+        def fit(fused: Doubles, rows: Integers, folds: Any) -> dict[str, float]:
+            del folds
+            own = tested[rows]
+            return fit_growing_correction(fused, data.y[own], data.weights_at(own))
 
-        return correct
+        return Correction(fit, lambda fitted, fused, _: correct_variance(fused, fitted))
 
     def _refit_correction(self, members: list[int]) -> None:
         record = self.out_of_fold_

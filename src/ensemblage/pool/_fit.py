@@ -17,15 +17,15 @@ from threadpoolctl import threadpool_limits
 
 from ensemblage._core import (
     Fold,
-    deal_folds,
     draw_seeds,
     expect,
     expect_fitted,
     run_tasks,
     set_module,
     take_rows,
+    warn_user,
 )
-from ensemblage.fusion import Fusion, LogLinearPool, cross_val_combine, resolve_fusion
+from ensemblage.fusion import Fusion, LogLinearPool, resolve_fusion
 from ensemblage.pool._boosting import Boosting
 from ensemblage.pool._leaderboard import ACCURACY, RMSE, Leaderboard, LeaderboardRow, OutOfFold
 from ensemblage.pool._member_spec import (
@@ -36,8 +36,6 @@ from ensemblage.pool._member_spec import (
     MemberSpec,
     TrainingData,
     TunedMember,
-    calibrate_member,
-    mean_loss,
     stratified_subsample,
 )
 from ensemblage.pool._members import CLASSIFIERS
@@ -47,6 +45,10 @@ Indices = NDArray[np.intp]
 
 LARGE_DATA_ROWS = 10_000
 """With a time budget and more rows, one holdout set replaces folds, and boosting is first."""
+BOOSTING_SECONDS_PER_CLASS = 1.5
+"""Seconds of boosting's cross-validation per class, at 1,000 rows on one core."""
+LONG_FIT_SECONDS = 40.0
+"""Seconds from which a fit to many classes is announced."""
 PILOT_ROWS = 300
 """Rows of the trial fit that estimates a member's time."""
 WARM_UP_ROWS = 30
@@ -59,8 +61,6 @@ RESERVED_SHARE = 0.12
 """Share of the budget reserved for the fusion, and as a margin."""
 BOOSTING_SHARE = 0.7
 """Share of the budget for boosting large data; if it is used up, boosting is not refitted."""
-N_FUSION_FOLDS = 5
-"""Folds in which the fusion is cross-fitted where there is one holdout set."""
 TIMED_ROWS = 100
 """Rows of the prediction that is timed."""
 TIMED_CALLS = 3
@@ -319,33 +319,72 @@ def refit_and_time(
     return model, seconds, float(latency * TIMED_ROWS / min(TIMED_ROWS, len(data.y)))
 
 
-def out_of_fold_outputs(
-    fusion: Fusion, fitted: Fusion, members: Sequence[TunedMember], data: TrainingData
+class Correction(NamedTuple):
+    """A last step after the fusion, which is fitted to fused out-of-fold outputs.
+
+    ``fit`` takes these outputs, their positions among the tested rows, and folds of them; ``apply``
+    takes what it returns, other fused outputs and their positions.
+    """
+
+    fit: Callable[[Doubles, Indices, list[Fold]], Any]
+    apply: Callable[[Any, Doubles, Indices], Doubles]
+
+
+def fuse_fold(
+    fusion: Fusion, outputs: Doubles, data: TrainingData, rows: Indices, fold: Fold
 ) -> Doubles:
-    """Return the outputs of a cross-fitted fusion, (n_tested, n_outputs)."""
-    tested, outputs = data.tested, stack_tested(members, data)
-    fused = cross_val_combine(
-        clone(fusion),
-        outputs,
-        data.y[tested],
-        restrict_folds(data),
-        numeric=not data.target.is_classification,
-        sample_weight=data.weights_at(tested),
-    )
-    unknown = np.isnan(fused).any(axis=1)
-    if unknown.any():
-        fused[unknown] = fitted.combine(outputs[:, unknown])
+    """Fuse the test rows of a fold of ``rows`` by a fusion fitted to its other rows.
+
+    ``outputs`` are of ``rows``. Where the other rows lack a class, it is fitted to all of them.
+    """
+    y, numeric, used = data.y[rows], not data.target.is_classification, fold.train
+    if len(used) == 0 or not (numeric or np.isin(y, y[used]).all()):
+        used = np.arange(len(rows))
+    weights = data.weights_at(rows[used])
+    fitted = clone(fusion).fit(outputs[:, used], y[used], numeric=numeric, sample_weight=weights)
+    return np.asarray(fitted.combine(outputs[:, fold.test]))
+
+
+def cross_fuse(
+    fusion: Fusion, outputs: Doubles, data: TrainingData, rows: Indices, folds: list[Fold]
+) -> Doubles:
+    """Fuse each fold of some rows by a fusion fitted to their other rows, (n_rows, n_outputs)."""
+    fused = np.empty(outputs.shape[1:])
+    for fold in folds:
+        fused[fold.test] = fuse_fold(fusion, outputs, data, rows, fold)
     return fused
 
 
-def restrict_folds(data: TrainingData) -> list[Fold]:
-    """Restrict the shared folds to the tested rows; if there is one fold, split it in five."""
-    tested = data.tested
-    if len(data.folds) == 1:
-        return deal_folds(data.labels[tested], N_FUSION_FOLDS, np.random.default_rng(0))
-    tests = [np.searchsorted(tested, fold.test) for fold in data.folds]
-    every = np.arange(len(tested))
-    return [Fold(np.setdiff1d(every, test), test) for test in tests]
+def out_of_fold_outputs(
+    fusion: Fusion,
+    members: Sequence[TunedMember],
+    data: TrainingData,
+    correction: Correction | None = None,
+) -> Doubles:
+    """Fuse each fold by choices in which its own labels have no part, (n_tested, n_outputs).
+
+    Settings of the members, their calibration, the fusion and its correction are chosen on the
+    other folds.
+    """
+    tested, folds = data.tested, data.scoring_folds
+    fused = np.empty((len(tested), data.n_outputs))
+    for number, fold in enumerate(folds):
+        outputs = np.stack([each.outputs_for(number)[tested] for each in members])
+        own = fuse_fold(fusion, outputs, data, tested, fold)
+        if correction is not None:
+            train = fold.train
+            inner = inner_folds(folds, number)
+            others = cross_fuse(fusion, outputs[:, train], data, tested[train], inner)
+            own = correction.apply(correction.fit(others, train, inner), own, fold.test)
+        fused[fold.test] = own
+    return fused
+
+
+def inner_folds(folds: list[Fold], number: int) -> list[Fold]:
+    """Return the other folds of the training rows of a fold, as positions in these rows."""
+    train = folds[number].train
+    inside = [np.isin(train, fold.test) for k, fold in enumerate(folds) if k != number]
+    return [Fold(np.flatnonzero(~each), np.flatnonzero(each)) for each in inside if each.any()]
 
 
 @set_module("ensemblage.pool")
@@ -374,6 +413,17 @@ class FittedPool:
         expect(isinstance(self.leaderboard, Leaderboard), "leaderboard is not a Leaderboard")
 
 
+def _announce_long_fit(specs: Sequence[MemberSpec], data: TrainingData) -> None:
+    """Warn before boosting of many classes, which grows a tree for each in every round."""
+    seconds = BOOSTING_SECONDS_PER_CLASS * data.n_outputs
+    if seconds >= LONG_FIT_SECONDS and any(isinstance(each, Boosting) for each in specs):
+        warn_user(
+            f"y has {data.n_outputs} classes, and boosting grows a tree for each in every round: "
+            f"the fit takes about {seconds:.0f} s or more of one core. Set `time_budget`, or name "
+            "`members` without boosting, to save time."
+        )
+
+
 def fit_pool(
     specs: Sequence[MemberSpec],
     seeds: Sequence[int],
@@ -382,12 +432,11 @@ def fit_pool(
     *,
     budget: TimeBudget | None = None,
     n_jobs: int | None = None,
-    correct: Callable[[Doubles], Doubles] | None = None,
-) -> tuple[FittedPool, list[TunedMember]]:
+    correction: Correction | None = None,
+) -> tuple[FittedPool, list[TunedMember], Any]:
     """Tune the members, fit the fusion, refit members with a weight; drop those that fail.
 
-    ``correct`` is applied to the fused out-of-fold outputs. Also return the tuned members with a
-    weight.
+    Also return the tuned members with a weight, and the fitted ``correction``.
     """
     failures = [
         MemberFailure(
@@ -401,6 +450,7 @@ def fit_pool(
     pairs = [(spec, s) for spec, s in zip(specs, seeds, strict=True) if not spec.too_wide(data)]
     narrow, seeds = [spec for spec, _ in pairs], [seed for _, seed in pairs]
     if budget is None:
+        _announce_long_fit(narrow, data)
         tuned, failed = cross_validate_members(narrow, data, seeds, n_jobs)
     else:
         tuned, failed = cross_validate_in_time(narrow, data, seeds, budget)
@@ -420,8 +470,12 @@ def fit_pool(
         failures += failed
         lost = {k for k, each in zip(kept, refits, strict=True) if isinstance(each, MemberFailure)}
         tuned = [each for k, each in enumerate(tuned) if k not in lost]
-    pool_outputs = out_of_fold_outputs(fusion, fitted, tuned, data)
-    pool_outputs = pool_outputs if correct is None else correct(pool_outputs)
+    pool_outputs = out_of_fold_outputs(fusion, tuned, data, correction)
+    corrected = None
+    if correction is not None:
+        tested, folds = data.tested, data.scoring_folds
+        fused = cross_fuse(fusion, stack_tested(tuned, data), data, tested, folds)
+        corrected = correction.fit(fused, np.arange(len(tested)), folds)
     names = [each.spec.name for each in chosen]
     seconds = {name: refit[1:] for name, refit in zip(names, refits, strict=True)}
     pool = FittedPool(
@@ -437,7 +491,7 @@ def fit_pool(
         ),
         keep_out_of_fold(tuned, data, pool_outputs),
     )
-    return pool, chosen
+    return pool, chosen, corrected
 
 
 def leaderboard_rows(
@@ -450,17 +504,16 @@ def leaderboard_rows(
     """Return the pool's row, then the members' by log loss; ``seconds``: refit, prediction."""
     tested, target = data.tested, data.target
     y, weights = data.y[tested], data.weights_at(tested)
-    shares = fitted.member_weights(len(members))
+    shares, factor = fitted.member_weights(len(members)), data.error_factor
     rows = []
     for k, each in enumerate(members):
-        alone = calibrate_member(each.outputs, data)
+        alone = out_of_fold_outputs(target.calibrator(), [each], data)
         refit_seconds, predict_seconds = seconds.get(each.spec.name, (0.0, None))
         rows.append(
             LeaderboardRow(
                 each.spec.name,
                 each.spec.group,
-                mean_loss(target.row_losses(alone, y), weights),
-                target.score(alone, y, weights),
+                *target.scores_with_errors(alone, y, weights, factor),
                 None if shares is None else float(shares[k]),
                 each.seconds + refit_seconds,
                 predict_seconds,
@@ -470,8 +523,7 @@ def leaderboard_rows(
     pool = LeaderboardRow(
         "pool",
         "all",
-        mean_loss(target.row_losses(pool_outputs, y), weights),
-        target.score(pool_outputs, y, weights),
+        *target.scores_with_errors(pool_outputs, y, weights, factor),
         1.0,
         sum(each.fit_seconds for each in rows),
         sum(each.predict_seconds or 0.0 for each in rows),
@@ -491,7 +543,7 @@ def keep_out_of_fold(
         tuple(each.spec.name for each in members),
         tuple(each.spec.group for each in members),
         stack_tested(members, data)[:, kept].astype(dtype),
-        pool_outputs[kept].astype(dtype),
+        pool_outputs[kept],  # float32 would round small probabilities to zero
         data.y[rows],
         rows if data.indices is None else data.indices[rows],
         data.weights_at(rows),

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import norm
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
-from ensemblage._core import Fold, fit_parameter, make_folds, set_seed, take_rows
+from ensemblage._core import Fold, deal_folds, fit_parameter, make_folds, set_seed, take_rows
+from ensemblage.evaluation import PROBABILITY_FLOOR
 from ensemblage.fusion import (
     Fusion,
     LogLinearPool,
@@ -41,6 +43,8 @@ PRIOR_WEIGHT = 1e-3
 """Weight of the class frequencies in every member's probabilities."""
 FIXED_WEIGHT_PENALTY = 1e9
 """A penalty so large that the weight of a single member is one."""
+N_HOLDOUT_PARTS = 5
+"""Parts of one holdout set, each scored by choices on the others."""
 
 
 def fit_growing_correction(fused: Doubles, y: Doubles, weights: Doubles | None) -> dict[str, float]:
@@ -140,9 +144,21 @@ class PoolClassTarget(ClassTarget):
 
     uncalibrated_losses = row_losses
 
+    def reported_losses(self, outputs: Doubles, y: NDArray[np.intp]) -> Doubles:
+        """Log loss of each row, with the lower bound on probabilities of all reported scores."""
+        return self.row_losses(np.maximum(outputs, PROBABILITY_FLOOR), y)
+
     def score(self, outputs: Doubles, y: NDArray[np.intp], weights: Doubles | None) -> float:
         """Accuracy."""
         return float(np.average(outputs.argmax(axis=1) == y, weights=weights))
+
+    def scores_with_errors(
+        self, outputs: Doubles, y: NDArray[np.intp], weights: Doubles | None, factor: float
+    ) -> tuple[float, float, float, float]:
+        """Log loss and accuracy, each followed by its standard error."""
+        hits = (outputs.argmax(axis=1) == y).astype(float)
+        losses = self.reported_losses(outputs, y)
+        return *mean_and_error(losses, weights, factor), *mean_and_error(hits, weights, factor)
 
 
 class PoolNumericTarget(NumericTarget):
@@ -172,6 +188,8 @@ class PoolNumericTarget(NumericTarget):
         """Negative log density of each row."""
         return -normal_log_density(Normals(outputs[:, 0], outputs[:, 1]), y)
 
+    reported_losses = row_losses
+
     def uncalibrated_losses(self, outputs: Doubles, y: Doubles) -> Doubles:
         """Squared error of each row."""
         return self.losses(outputs, y)
@@ -180,6 +198,16 @@ class PoolNumericTarget(NumericTarget):
         """Root mean squared error."""
         return float(np.sqrt(np.average(self.losses(outputs, y), weights=weights)))
 
+    def scores_with_errors(
+        self, outputs: Doubles, y: Doubles, weights: Doubles | None, factor: float
+    ) -> tuple[float, float, float, float]:
+        """Log loss and root mean squared error, each followed by its standard error."""
+        _, error = mean_and_error(self.losses(outputs, y), weights, factor)
+        size = self.score(outputs, y, weights)
+        # the error of a root: that of the square by its derivative
+        size_error = error / (2 * size) if size > 0 else 0.0
+        return *mean_and_error(self.reported_losses(outputs, y), weights, factor), size, size_error
+
 
 PoolTarget: TypeAlias = PoolClassTarget | PoolNumericTarget
 
@@ -187,6 +215,14 @@ PoolTarget: TypeAlias = PoolClassTarget | PoolNumericTarget
 def mean_loss(losses: Doubles, weights: Doubles | None = None) -> float:
     """Weighted mean of the rows' losses."""
     return float(np.average(losses, weights=weights))
+
+
+def mean_and_error(values: Doubles, weights: Doubles | None, factor: float) -> tuple[float, float]:
+    """Weighted mean of the rows' values, and ``factor`` times its error of independent rows."""
+    shares = np.ones(len(values)) if weights is None else weights
+    shares = shares / shares.sum()
+    mean = mean_loss(values, weights)
+    return mean, factor * float(norm(shares * (values - mean)))  # does not overflow
 
 
 def log_loss(probabilities: Doubles, y: NDArray[np.intp], weights: Doubles | None = None) -> float:
@@ -233,6 +269,30 @@ class TrainingData(NamedTuple):
     def tested(self) -> Indices:
         """Rows in the test part of a fold, sorted."""
         return np.unique(np.concatenate([fold.test for fold in self.folds]))
+
+    @property
+    def scoring_folds(self) -> list[Fold]:
+        """Folds of positions in ``tested``; each is scored by choices on the others.
+
+        They are the shared folds; one holdout set is split in five.
+        """
+        tested = self.tested
+        if len(self.folds) == 1:
+            return deal_folds(self.labels[tested], N_HOLDOUT_PARTS, np.random.default_rng(0))
+        tests = [np.searchsorted(tested, fold.test) for fold in self.folds]
+        return [Fold(np.setdiff1d(np.arange(len(tested)), test), test) for test in tests]
+
+    @property
+    def error_factor(self) -> float:
+        """Factor of the standard error of independent rows, for the overlap of the folds.
+
+        With shares t of test rows, J folds have the variance (1 / J + t / (1 - t)) s² instead of
+        s² / J (Nadeau and Bengio, Machine Learning 52, 2003).
+        """
+        if len(self.folds) == 1:
+            return 1.0
+        n_train = np.mean([len(fold.train) for fold in self.folds])
+        return float(np.sqrt(1 + len(self.tested) / n_train))
 
     @property
     def every_row_tested_once(self) -> bool:
@@ -306,6 +366,8 @@ class TunedMember(NamedTuple):
 
     ``outputs`` are (n_samples, n_outputs), NaN for a row that no fold tests; ``chosen`` is the
     index of the candidate, and ``refit_share`` the share of its ``seconds`` that a refit takes.
+    ``fold_choices`` are the candidates chosen without each of the scoring folds, and
+    ``fold_outputs`` their outputs.
     """
 
     spec: MemberSpec
@@ -315,6 +377,12 @@ class TunedMember(NamedTuple):
     seconds: float
     model: Any = None
     refit_share: float = 1.0
+    fold_choices: tuple[int, ...] = ()
+    fold_outputs: tuple[Doubles, ...] = ()
+
+    def outputs_for(self, fold: int) -> Doubles:
+        """Return the outputs by which a scoring fold is scored."""
+        return self.fold_outputs[fold] if self.fold_outputs else self.outputs
 
 
 @dataclass(frozen=True)
@@ -397,25 +465,39 @@ class MemberSpec:
     def select_candidate(
         self, data: TrainingData, tried: Sequence[FoldPredictions], seed: int
     ) -> TunedMember:
-        """Choose the candidate with the least out-of-fold loss after calibration."""
+        """Choose the candidate with the least out-of-fold loss; once more without each fold."""
         n_candidates = len(tried[0].outputs)
         outputs = np.full((n_candidates, len(data.y), data.n_outputs), np.nan)
         for part, each in zip(self.parts(data), tried, strict=True):
             outputs[:, slice(None) if part is None else part.test] = each.outputs
-        losses = [self.loss(each, data) for each in outputs] if n_candidates > 1 else [0.0]
-        best = int(np.argmin(np.where(self.eligible(tried), losses, np.inf)))
-        seconds = sum(each.seconds for each in tried)
-        return TunedMember(self, seed, outputs[best], best, seconds, tried[0].model)
+        tested, seconds = data.tested, sum(each.seconds for each in tried)
+        best = self.choose(outputs, data, tested, tried)
+        choices = []
+        for number, fold in enumerate(data.scoring_folds if n_candidates > 1 else ()):
+            others = [each for k, each in enumerate(tried) if k != number or len(tried) == 1]
+            choices.append(self.choose(outputs, data, tested[fold.train], others))
+        return TunedMember(
+            self, seed, outputs[best], best, seconds, tried[0].model,
+            fold_choices=tuple(choices), fold_outputs=tuple(outputs[each] for each in choices),
+        )  # fmt: skip
+
+    def choose(
+        self, outputs: Doubles, data: TrainingData, rows: Indices, tried: Sequence[FoldPredictions]
+    ) -> int:
+        """Return the candidate with the least loss on some rows."""
+        if len(outputs) == 1:
+            return 0
+        losses = [self.loss(each, data, rows) for each in outputs]
+        return int(np.argmin(np.where(self.eligible(tried), losses, np.inf)))
 
     def eligible(self, tried: Sequence[FoldPredictions]) -> NDArray[np.bool_]:
         """Mark the candidates that may be chosen."""
         return np.ones(len(tried[0].outputs), dtype=bool)
 
-    def loss(self, outputs: Doubles, data: TrainingData) -> float:
-        """Mean out-of-fold log loss after calibration."""
-        tested = data.tested
-        losses = data.target.row_losses(calibrate_member(outputs, data), data.y[tested])
-        return mean_loss(losses, data.weights_at(tested))
+    def loss(self, outputs: Doubles, data: TrainingData, rows: Indices) -> float:
+        """Mean log loss on some rows after calibration to them."""
+        calibrated = calibrate_member(outputs[rows], data, rows)
+        return mean_loss(data.target.row_losses(calibrated, data.y[rows]), data.weights_at(rows))
 
     def build(self, chosen: int) -> Any:
         """Return the candidate of that index, unfitted."""
@@ -441,18 +523,16 @@ def fit_clone(estimator: Any, data: TrainingData, train: Indices, seed: int, **p
     return member.fit(take_rows(data.X, train), y, **passed)
 
 
-def calibrate_member(outputs: Doubles, data: TrainingData) -> Doubles:
-    """Calibrate one member by its temperature, or its variance; (n_tested, n_outputs)."""
-    tested = data.tested
-    own = outputs[tested][None]
+def calibrate_member(outputs: Doubles, data: TrainingData, rows: Indices) -> Doubles:
+    """Calibrate one member's outputs of some rows by a temperature, or their variance."""
     calibrator = data.target.calibrator()
     calibrator.fit(
-        own,
-        data.y[tested],
+        outputs[None],
+        data.y[rows],
         numeric=not data.target.is_classification,
-        sample_weight=data.weights_at(tested),
+        sample_weight=data.weights_at(rows),
     )
-    return calibrator.combine(own)
+    return calibrator.combine(outputs[None])
 
 
 class OutOfBag(MemberSpec):

@@ -32,11 +32,11 @@ from ensemblage.fusion import Fusion, member_outputs
 from ensemblage.pool._boosting import SETTINGS_GRID, Boosting, installed_library
 from ensemblage.pool._compact_members import CompactForestClassifier
 from ensemblage.pool._fit import (
+    Correction,
     FittedPool,
     MemberFailure,
     TimeBudget,
     fit_pool,
-    restrict_folds,
     try_fold,
 )
 from ensemblage.pool._leaderboard import Leaderboard, OutOfFold
@@ -254,7 +254,8 @@ class SourcePool:
         best = self.leaderboard[0]
         return (
             f"Rows of the {count(len(self.names), 'known source')} are predicted by a source-aware "
-            f"pool: out-of-fold log loss {best.log_loss:.4f}, accuracy {best.score:.3f} "
+            f"pool: out-of-fold log loss {best.log_loss:.4f} ± {best.log_loss_se:.4f}, accuracy "
+            f"{best.score:.3f} ± {best.score_se:.3f} "
             "(source_pool_.leaderboard)."
         )
 
@@ -346,36 +347,31 @@ def fit_source_pool(
     aware = data.take(known)
     aware = aware._replace(X=append_source_indicators(aware.X, codes, n_sources))
     specs = source_aware_members(n_sources)
-    fitted: list[Any] = []
+    tested = aware.tested
 
-    def add_offsets(fused: Doubles) -> Doubles:
-        """Fit the offsets; return outputs with cross-fitted offsets."""
-        tested, folds = aware.tested, restrict_folds(aware)
-        log_proba = np.log(np.maximum(fused, PROBABILITY_FLOOR))
-        y, own, weights = aware.y[tested], codes[tested], aware.weights_at(tested)
-        weights = np.ones(len(own)) if weights is None else weights
-        penalty = choose_intercept_penalty(log_proba, y, own, weights, n_sources, folds)
-        outputs = np.empty_like(fused)
-        for train, test in folds:
-            offsets = fit_intercepts(
-                log_proba[train], y[train], own[train], weights[train], n_sources, penalty
-            )
-            outputs[test] = np.exp(add_intercepts(log_proba[test], own[test], offsets))
-        fitted[:] = fit_intercepts(log_proba, y, own, weights, n_sources, penalty), penalty
-        return outputs
+    def log_proba(fused: Doubles) -> Doubles:
+        return np.asarray(np.log(np.maximum(fused, PROBABILITY_FLOOR)))
 
-    pool, _ = fit_pool(
+    def fit_offsets(fused: Doubles, rows: Indices, folds: list[Fold]) -> tuple[Doubles, float]:
+        y, own, weights = aware.y[tested[rows]], codes[tested[rows]], aware.weights_at(tested[rows])
+        known = log_proba(fused), y, own, np.ones(len(own)) if weights is None else weights
+        penalty = choose_intercept_penalty(*known, n_sources, folds)
+        return fit_intercepts(*known, n_sources, penalty), penalty
+
+    def add_offsets(fitted: tuple[Doubles, float], fused: Doubles, rows: Indices) -> Doubles:
+        return np.asarray(np.exp(add_intercepts(log_proba(fused), codes[tested[rows]], fitted[0])))
+
+    pool, _, (offsets, penalty) = fit_pool(
         specs,
         draw_seeds(seed, len(specs)),
         fusion,
         aware,
         budget=budget,
         n_jobs=n_jobs,
-        correct=add_offsets,
+        correction=Correction(fit_offsets, add_offsets),
     )
     given = np.arange(len(data.y)) if data.indices is None else data.indices
     row_codes = all_codes[np.searchsorted(given, pool.out_of_fold.indices)]
-    offsets, penalty = fitted
     scores = None
     if budget is None:
         scores = score_unseen_sources(source_blind, members, data, all_codes, n_jobs)

@@ -48,6 +48,10 @@ class PoolMemberDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     weight: Annotated[Share | None, Meta(description="Its share in the pool.")]
     rows: Annotated[int, Meta(description="Rows that it was fitted on.")]
     rmse: Annotated[float | None, Meta(description="Null for a classification.")] = None
+    log_loss_se: Annotated[float | None, Meta(description="Its standard error.")] = None
+    score_se: Annotated[
+        float | None, Meta(description="Standard error of the accuracy or the RMSE.")
+    ] = None
 
 
 class AblationDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -103,8 +107,11 @@ def _scored(board: Leaderboard, which: str) -> Iterator[str]:
 
 def _scores_text(board: Leaderboard) -> str:
     pool = board[0]
-    score = f"{pool.score:.3f}" if board.metric == "accuracy" else write_number(pool.score)
-    return f"log loss {pool.log_loss:.4f} and {board.metric} {score}"
+    score, error = f"{pool.score:.3f}", f"{pool.score_se:.3f}"
+    if board.metric != "accuracy":
+        score, error = write_number(pool.score), write_number(pool.score_se, 2)
+    loss = f"{pool.log_loss:.4f} ± {pool.log_loss_se:.4f}"
+    return f"log loss {loss} and {board.metric} {score} ± {error}"
 
 
 def explain(context: ModelContext) -> Explanation:
@@ -167,6 +174,8 @@ def _member_documents(board: Leaderboard) -> list[PoolMemberDocument]:
             each.weight,
             each.n_samples,
             None if board.metric == "accuracy" else each.score,
+            each.log_loss_se,
+            each.score_se,
         )
         for each in board
     ]

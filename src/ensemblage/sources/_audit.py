@@ -27,6 +27,7 @@ from ensemblage._core import (
     draw_seeds,
     html_table,
     iterate_tasks,
+    refuse_missing_targets,
     safe_indexing,
     text_table,
     write_number,
@@ -615,6 +616,7 @@ def source_audit(
 
 def _validate(X: Any, y: Any, sources: Any) -> tuple[NDArray[Any], Integers, list[str], Integers]:
     """Give classes and labels, names and codes of sources."""
+    refuse_missing_targets(y)
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     check_classification_targets(y)

@@ -34,6 +34,7 @@ from ensemblage._core import (
     make_folds,
     num_samples,
     read_weights,
+    refuse_missing_targets,
     set_module,
     warn_user,
 )
@@ -203,6 +204,10 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
     shrunk towards no change by the posterior probability of a change. Few rows change little, and
     a class without rows keeps a positive probability.
 
+    Random draws and folds are by position: another order of rows, or copies of rows instead of
+    weights, gives another model of similar accuracy. Whether units of columns matter depends on the
+    estimator.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -241,6 +246,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
         self : object
             Fitted classifier.
         """
+        refuse_missing_targets(y)
         labels = check_y(column_or_1d(y, warn=True), estimator=self)
         check_consistent_length(X, labels)
         check_classification_targets(labels)

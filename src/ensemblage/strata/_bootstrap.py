@@ -64,6 +64,9 @@ class BootstrapStrata(
     Rows are drawn with probability proportional to their weight. ``transform`` gives all new rows
     the membership ``inclusion_``, and ``log_affinity`` is zero.
 
+    Draws are by position: another order of rows, or copies of rows instead of weights, gives other
+    samples.
+
     Examples
     --------
     >>> import numpy as np

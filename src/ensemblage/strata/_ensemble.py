@@ -60,7 +60,6 @@ from ensemblage.strata._members import (
     EnsembleParts,
     StrataFit,
     candidate_settings,
-    cross_fit_fusion,
     fit_members,
     fusion_context,
     is_mixed_frame,
@@ -154,13 +153,15 @@ stratum_errors_ : list of float or None
     Out-of-fold error rate, or RMSE of a numeric target, of each stratum, weighted by membership;
     None where not known.
 out_of_fold_error_ : float or None
-    Out-of-fold error on all training rows in a test fold.
+    Out-of-fold error on all training rows in a test fold. Where size or number of the strata are
+    chosen, they are chosen without the row's fold.
 constant_strata_ : ndarray of int
     Strata with a single class or a single value of the target, whose member is constant.
 stratum_size_, n_strata_ : float, int or None
     Chosen or given values.
 trials_ : list of dict
-    Settings tried and their errors.
+    Settings tried and their out-of-fold errors, of which the smallest is optimistic: see
+    ``out_of_fold_error_``.
 n_without_fold_ : int
     Number of training rows in no test fold, on which the fusion is not fitted.
 member_sizes_ : ndarray of shape (n_strata,)
@@ -330,11 +331,8 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
         self.fusion_ = parts.fusion
         self._store_members(strata, members, n_anchors=len(parts.anchors), data=data)
         self._fit_fusion(strata, members, data)
-        fused = None
-        if strata.outputs is not None:
-            fused = cross_fit_fusion(self.fusion_, strata.outputs, data, strata.context)
-        self._fit_after_fusion(fused, strata, members, data)
-        return fused
+        self._fit_after_fusion(strata.fused, strata, members, data)
+        return strata.fused
 
     def _read_training(
         self, X: Any, y: Any, sample_weight: Any, groups: Any = None, sources: Any = None
@@ -655,6 +653,10 @@ class StrataEnsembleClassifier(
     A linear final estimator on the decision values of linear members is again a linear
     classifier; members with probabilities, or a nonlinear final estimator, avoid that.
 
+    Random draws and folds are by position: another order of rows, or copies of rows instead of
+    weights, gives another model of similar accuracy. Scaling a single column changes the strata;
+    standardise columns of different units.
+
     References
     ----------
     R. Jin and H. Liu, "A Novel Approach to Model Generation for Heterogeneous Data
@@ -790,6 +792,10 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
     out-of-fold residuals (see :class:`~ensemblage.fusion.AffinityGate` and
     :class:`~ensemblage.fusion.LogLinearPool`); for a member whose ``predict`` takes ``return_std``,
     its own variance times a factor estimated in the same way.
+
+    Random draws and folds are by position: another order of rows, or copies of rows instead of
+    weights, gives another model of similar accuracy. Scaling a single column changes the strata;
+    standardise columns of different units.
 
     Examples
     --------

@@ -30,6 +30,7 @@ from ensemblage._core import (
     fit_progress,
     guarded_fit,
     read_weights,
+    refuse_missing_targets,
     validate_numbers,
     warn_user,
     with_callbacks,
@@ -154,8 +155,9 @@ def initial_means(source: BlockSource, init: Any, n_strata: int, random_state: A
         drawn: Doubles = rows[chosen].astype(np.float64)
         return drawn
     n_drawn = min(n_strata, len(rows))
-    found, _ = kmeans_plusplus(rows, n_drawn, sample_weight=weights, random_state=rng)
-    return np.resize(found, (n_strata, rows.shape[1])).astype(np.float64)
+    # squares of rows far from zero would lose their differences
+    _, found = kmeans_plusplus(rows - rows[0], n_drawn, sample_weight=weights, random_state=rng)
+    return np.resize(rows[found], (n_strata, rows.shape[1])).astype(np.float64)
 
 
 def _draw_eligible(weights: Doubles, rng: np.random.RandomState) -> NDArray[np.intp]:
@@ -313,6 +315,7 @@ class GaussianStrata(
                 "HISS with class_balance=True requires y to be passed, but the target y is None. "
                 "Call fit(X, y), or set class_balance=False."
             )
+        refuse_missing_targets(y)
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
         check_consistent_length(like, labels)

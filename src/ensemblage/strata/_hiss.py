@@ -175,6 +175,9 @@ class HISS(GaussianStrata):
     :math:`\gamma` of that class; new rows, whose class is unknown, use the dual variables of all
     rows.
 
+    Scaling a single column changes the strata; standardise columns of different units. Random draws
+    are by position: another order of rows may give other initial means.
+
     References
     ----------
     R. Jin and H. Liu, "A Novel Approach to Model Generation for Heterogeneous Data

@@ -30,6 +30,7 @@ from ensemblage._core import (
     read_weights,
     refuse_dates,
     refuse_infinite,
+    refuse_missing_targets,
     refuse_overflow,
     set_module,
     squares_are_finite,
@@ -258,6 +259,7 @@ class ScaledLogisticRegression(ClassifierMixin, DocLinkMixin, BaseEstimator):
         refuse_dates(self, X)
         rows = check_array(X, dtype=np.float64, estimator=self, input_name="X")
         refuse_overflow(rows)
+        refuse_missing_targets(y)
         if sample_weight is not None:
             sample_weight = read_weights(sample_weight, rows)
         mean, scale = _column_moments(rows, sample_weight)

@@ -73,7 +73,8 @@ class StrataFit(NamedTuple):
     """A fitted stratifier, the members' tasks on its strata, and their out-of-fold outputs.
 
     ``settings`` are parameters of the stratifier. ``outputs``, (n_members, n_samples, n_outputs),
-    are None without folds; ``error`` is that of the fusion on them.
+    and ``fused``, (n_samples, n_outputs), by a cross-fitted fusion, are None without folds.
+    ``error`` is that of the fused outputs.
     """
 
     settings: dict[str, Any]
@@ -82,7 +83,8 @@ class StrataFit(NamedTuple):
     tasks: list[MemberTask]
     outputs: Doubles | None
     context: FusionContext
-    error: float
+    fused: Doubles | None = None
+    error: float = 0.0
 
     @property
     def strata_of_rows(self) -> Indices:
@@ -321,6 +323,7 @@ def search_strata(
 ) -> tuple[StrataFit, list[StrataFit]]:
     """Evaluate each setting; give the fit with the smallest error, and all fits if several.
 
+    The fused outputs of the former are, in each fold, of the setting chosen on the other folds.
     ``seed`` is that of the members. ``step`` is called after each setting; the search stops if it
     returns True.
     """
@@ -330,8 +333,24 @@ def search_strata(
         tried.append(_evaluate_setting(data, stratifier, parts, each, seed, n_jobs, tried, several))
         if step():
             break
-    best = int(np.argmin([fit.error for fit in tried]))
-    return tried[best], tried if several else []
+    best = tried[int(np.argmin([fit.error for fit in tried]))]
+    return best._replace(fused=_fused_by_fold(best, tried, data)), tried if several else []
+
+
+def _fused_by_fold(best: StrataFit, tried: list[StrataFit], data: Training) -> Doubles | None:
+    """Fused outputs of the setting that, in each fold, has the smallest error on the others.
+
+    The smallest of several errors is too small, as rows on which a setting is chosen favour it.
+    """
+    if best.fused is None or len(tried) == 1:
+        return best.fused
+    fused = best.fused.copy()
+    for _, test in data.folds or []:
+        outside = np.ones(len(data.y), dtype=bool)
+        outside[test] = False
+        errors = [out_of_fold_error(np.asarray(each.fused), data, outside) for each in tried]
+        fused[test] = np.asarray(tried[int(np.argmin(errors))].fused)[test]
+    return fused
 
 
 def _evaluate_setting(
@@ -349,7 +368,7 @@ def _evaluate_setting(
     memberships = _fit_stratifier(stratifier, data)
     context = fusion_context(stratifier, data.X, parts.fusion.needs, in_training=True)
     tasks = member_tasks(parts, memberships, data)
-    outputs, error = None, 0.0
+    outputs, fused, error = None, None, 0.0
     if data.folds is not None:
         # anchors are fitted on all rows; with as many members they have the same seeds
         alike = [each.outputs for each in before if len(each.tasks) == len(tasks)]
@@ -357,9 +376,10 @@ def _evaluate_setting(
         if parts.anchors and alike:
             anchored = np.asarray(alike[-1])[len(tasks) - len(parts.anchors) :]
         outputs = out_of_fold_outputs(tasks, data, seed, n_jobs, anchored)
+        fused = cross_fit_fusion(parts.fusion, outputs, data, context)
         if scored:
-            error = out_of_fold_error(parts.fusion, outputs, data, context)
-    return StrataFit(settings, stratifier, memberships, tasks, outputs, context, error)
+            error = out_of_fold_error(fused, data)
+    return StrataFit(settings, stratifier, memberships, tasks, outputs, context, fused, error)
 
 
 def _fit_stratifier(stratifier: Any, data: Training) -> Doubles:
@@ -453,14 +473,12 @@ def candidate_settings(
 
 
 def out_of_fold_error(
-    fusion: Fusion, outputs: Doubles, data: Training, context: FusionContext = EMPTY_CONTEXT
+    fused: Doubles, data: Training, rows: NDArray[np.bool_] | None = None
 ) -> float:
-    """Weighted error of a cross-fitted fusion on out-of-fold outputs.
-
-    Rows with NaN are excluded.
-    """
-    fused = cross_fit_fusion(fusion, outputs, data, context)
+    """Weighted error of fused out-of-fold outputs, on some rows; those with NaN are excluded."""
     scored = np.isfinite(fused).all(axis=1)
+    if rows is not None:
+        scored &= rows
     losses = data.weights[scored] @ data.target.losses(fused[scored], data.y[scored])
     total = data.weights[scored].sum()
     return data.target.error_from_loss(float(losses / total)) if total > 0 else np.inf

@@ -74,6 +74,9 @@ class MixtureStrata(GaussianStrata):
     Maximises the likelihood of eq. 1 with :math:`\tau_{ij} = \theta_j`, the mixture weights
     (eq. 2), by expectation maximisation. Unlike scikit-learn's mixture it takes row weights.
 
+    Scaling a single column changes the strata; standardise columns of different units. Random draws
+    are by position: another order of rows may give other initial means.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -16,7 +16,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.utils.multiclass import check_classification_targets
 
-from ensemblage._core import PROBABILITY_FLOOR, Fold, as_numbers, make_folds, warn_user
+from ensemblage._core import (
+    PROBABILITY_FLOOR,
+    Fold,
+    as_numbers,
+    make_folds,
+    refuse_missing_targets,
+    warn_user,
+)
 from ensemblage.evaluation import source_thresholds, weighted_threshold
 from ensemblage.fusion import (
     SHARE_GRID,
@@ -78,6 +85,7 @@ class ClassTarget(NamedTuple):
     @classmethod
     def read(cls, y: Any, weights: Doubles) -> tuple[NDArray[np.intp], Self]:
         """Encode the classes; reject a single class, and classes without weight."""
+        refuse_missing_targets(y)
         check_classification_targets(y)
         classes, y = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -185,9 +193,7 @@ class NumericTarget(NamedTuple):
         values = as_numbers(y)
         bad = ~np.isfinite(values)
         if bad.any():
-            raise ValueError(
-                f"y is NaN or infinite in {bad.sum()} of {len(bad)} rows. Omit these rows."
-            )
+            raise ValueError(f"y is infinite in {bad.sum()} of {len(bad)} rows. Omit these rows.")
         with np.errstate(over="ignore"):
             present = values[weights > 0]
             scale = float(np.sqrt(np.average((present - present.mean()) ** 2)))

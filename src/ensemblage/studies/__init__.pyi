@@ -55,7 +55,9 @@ from ._store import ResultStore as ResultStore
 from ._store import ResultStoreError as ResultStoreError
 from ._study import StudyParams as StudyParams
 from ._study_file import ExperimentFileError as ExperimentFileError
+from ._study_file import make_experiment as make_experiment
 from ._study_file import read_study as read_study
+from ._study_file import read_study_file as read_study_file
 from ._train import Trained as Trained
 from ._train import fits_blocks as fits_blocks
 from ._train import is_large_parquet as is_large_parquet

@@ -119,7 +119,7 @@ def choose(methods: Sequence[MethodScores], design: Design) -> Choice | None:
         method=whole[chosen].name,
         label=whole[chosen].label,
         measure=design.measure,
-        score=mean(whole[chosen][design.measure]) or 0.0,
+        score=MEASURES[design.measure].mean(whole[chosen][design.measure]) or 0.0,
         best=whole[best].name,
         significant=not similar,
         not_significantly_different=tuple(whole[i].name for i in similar),
@@ -141,7 +141,7 @@ def _sentence(
     measure: str,
 ) -> str:
     """Name the recommended method and the rule; ``similar`` are labels of those not different."""
-    value, label = mean(chosen[measure]) or 0.0, MEASURES[measure].label
+    value, label = MEASURES[measure].mean(chosen[measure]) or 0.0, MEASURES[measure].label
     shown = f"{chosen.label} ({label} {MEASURES[measure].written(value)})"
     if chosen.complexity == 0:
         return (
@@ -194,13 +194,13 @@ def summarised(methods: Sequence[MethodScores], design: Design) -> tuple[Summary
             method=each.name,
             label=each.label,
             ours=each.ours,
-            score=mean(each[design.measure]),
+            score=MEASURES[design.measure].mean(each[design.measure]),
             score_se=corrected_standard_error(each[design.measure], design.share),
             accuracy_se=corrected_standard_error(each["accuracy"], design.share),
             mean_rank=mean(each.ranks),
             seconds=mean(each.seconds),
             failed_folds=len(each.failures),
-            **{name: mean(each[name]) for name in MEASURES},
+            **{name: measure.mean(each[name]) for name, measure in MEASURES.items()},
         )
         for each in methods
     ]

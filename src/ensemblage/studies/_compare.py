@@ -39,6 +39,7 @@ from ensemblage.studies._methods import (
     Given,
     Method,
     digest_of,
+    methods_for,
     named_methods,
     wide_notes,
 )
@@ -181,7 +182,7 @@ def compare(
     )
     notes = [*dataset.notes, *_fold_notes(dataset, n_splits, n_repeats)]
     notes += wide_notes(dataset.task, quick, n_columns) if methods is None else []
-    notes += _source_notes(dataset, found, new_sources) if groups is None else []
+    notes += source_notes(dataset, found, new_sources) if groups is None else []
     if new_sources:
         n_splits = min(n_splits, _n_sources(dataset))
     splits = Splits(seed, n_repeats, n_splits, new_sources=new_sources, quick=quick)
@@ -404,24 +405,36 @@ def _n_sources(dataset: Dataset) -> int:
     return n_sources
 
 
-def _source_notes(
+def source_notes(
     dataset: Dataset, methods: Mapping[str, Method], new_sources: bool
 ) -> Iterator[str]:
+    """Note which methods use the source of the rows, and what the scores estimate."""
     if dataset.sources is None:
         return
     n_sources = len(np.unique(dataset.sources))
     if new_sources:
         yield (
             f"{n_sources} sources, each in one fold only: every source is tested by models fitted "
-            "without it, so that the scores estimate the performance on a new source."
+            "without it, so that the scores estimate the performance on a new source. The source "
+            "is not a feature."
         )
         return
     aware = [each.label for each in methods.values() if "sources" in each.takes]
-    used = f"used by {listed(aware)} only" if aware else "used by no method here"
+    blind = [each.label for each in methods.values() if "sources" not in each.takes]
+    used = f"used by {listed(aware)}"
+    if aware and blind:
+        used += f" only, and not a feature of {listed(blind)}"
+    elif blind:
+        task = dataset.task.name
+        names = [name for name, each in methods_for(task).items() if "sources" in each.takes]
+        used = (
+            f"used by no method here, and not a feature: of the methods for {task}, "
+            f"{listed(names)} {'uses' if len(names) == 1 else 'use'} the source"
+        )
+    remedy = " Without `source_column`, the source is a feature like any other." if blind else ""
     yield (
-        f"{n_sources} sources, {used}; the scores are for known sources: `new_sources` estimates "
-        "the performance on a new one. Without `source_column`, the source is a feature like any "
-        "other."
+        f"{n_sources} sources, {used}.{remedy} The scores are for known sources: a comparison with "
+        "`new_sources` estimates the performance on a new one."
     )
 
 

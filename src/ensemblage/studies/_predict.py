@@ -14,13 +14,14 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage._core import count, listing, require, set_module
+from ensemblage._core import count, listing, no_formula, require, set_module
 from ensemblage.datasets import ReadOptions, align_columns, frame_table, is_parquet
 from ensemblage.evaluation import MEASURES, Predictions, model_predictions
-from ensemblage.persistence import SavedModel, open_atomically
+from ensemblage.persistence import SavedModel, is_same_file, open_atomically
 from ensemblage.studies._new_rows import NewRows, RowBlocks, open_rows
 
-Write = Callable[[NewRows, Predictions], None]
+# Writes a block of rows; returns the number of cells with an apostrophe before a formula.
+Write = Callable[[NewRows, Predictions], int]
 
 
 @set_module("ensemblage.studies")
@@ -46,12 +47,13 @@ def predict(
     sources: Any = None,
     options: ReadOptions | None = None,
     keep: Sequence[str] = (),
+    raw: bool = False,
     block_rows: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Any:
     r"""Predict new rows in memory, in a file or in a Dask collection.
 
-    A large file (text of 64 MB and more, Parquet that would take 256 MB) is read, predicted and
+    A large file (text of 8 MB and more, Parquet that would take 256 MB) is read, predicted and
     written in blocks, so that memory does not grow with its rows. A text file is scanned once
     before, since all rows decide on decimal marks, dates and missing values. ARFF, spreadsheets,
     and text whose rows are not like the first ones are read whole. For a Dask collection the result
@@ -74,6 +76,10 @@ def predict(
         Options for reading the file; None infers them.
     keep : sequence of str, default=()
         Columns of the file to write beside the predictions.
+    raw : bool, default=False
+        Whether to write text as it is to CSV. By default a text that a spreadsheet would evaluate
+        as a formula, such as ``=1+1``, is written with an apostrophe before it, and a note gives
+        the number of such cells.
     block_rows : int, default=None
         Rows of a block, also for a small file; None: two million values, and at most 65,536 rows,
         of a large one.
@@ -114,10 +120,12 @@ def predict(
     if isinstance(rows, str | PathLike):
         if output is None or not isinstance(model, SavedModel):
             raise TypeError("Predicting a file needs a model from `load()`, and `output`.")
+        if is_same_file(rows, output):
+            raise ValueError(f"The output {output} is also the file to predict: name another file.")
         blocks = open_rows(model, rows, options=options, keep=keep, block_rows=block_rows)
         with open_atomically(output) as file:
             return write_predictions(
-                model, blocks, file, parquet=writes_parquet(output), progress=progress
+                model, blocks, file, parquet=writes_parquet(output), raw=raw, progress=progress
             )
     if hasattr(rows, "map_partitions") and hasattr(rows, "columns"):
         return rows.map_partitions(_predict_frame, model, meta=_meta(model))
@@ -236,16 +244,17 @@ def write_predictions(
     file: BinaryIO,
     *,
     parquet: bool,
+    raw: bool = False,
     progress: Callable[[int, int], Any] | None = None,
     on_block: Callable[[tuple[NewRows, Predictions]], Any] | None = None,
 ) -> PredictedFile:
     """Predict block by block, and write to an open file."""
     score, has_target = TargetScore(), False
-    done, classes, shares = 0, tuple[str, ...](), False
-    with (_parquet if parquet else _csv)(file) as write:
+    done, formulas, classes, shares = 0, 0, tuple[str, ...](), False
+    with _parquet(file) if parquet else _csv(file, raw=raw) as write:
         for new in rows:
             predictions = predict_rows(saved.model, new.X, new.sources)
-            write(new, predictions)
+            formulas += write(new, predictions)
             classes = tuple(map(str, predictions.classes))
             shares = predictions.probabilities is not None
             if saved.target is not None and saved.target in new.table.names:
@@ -257,31 +266,45 @@ def write_predictions(
             if progress is not None and rows.in_blocks:
                 progress(done, rows.n_rows)
     agreement = score.sentence(str(saved.target)) if has_target else None
-    return PredictedFile(done, classes, shares, rows.notes, agreement)
+    notes = rows.notes
+    if formulas:
+        cells = f"An apostrophe was put before the text of {count(formulas, 'cell')}"
+        notes += (f"{cells}, which a spreadsheet would evaluate; `raw` keeps the text as it is.",)
+    return PredictedFile(done, classes, shares, notes, agreement)
 
 
 @contextmanager
-def _csv(file: BinaryIO) -> Iterator[Write]:
-    """Write rows of CSV, with a header."""
+def _csv(file: BinaryIO, *, raw: bool) -> Iterator[Write]:
+    """Write rows of CSV, with a header; formulas are escaped unless ``raw``."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer, heads = csv.writer(text, lineterminator="\n"), list[str]()
 
-    def write(new: NewRows, predictions: Predictions) -> None:
+    formulas = 0
+
+    def escape(texts: Sequence[str | None]) -> Sequence[str | None]:
+        nonlocal formulas
+        escaped = texts if raw else [no_formula(text) for text in texts]
+        formulas += sum(a is not b for a, b in zip(texts, escaped, strict=True))
+        return escaped
+
+    def write(new: NewRows, predictions: Predictions) -> int:
         found = prediction_columns(predictions)
         form = ".6g" if predictions.classes else ".10g"
+        before = formulas
         if not heads:
             heads.extend(found)
-            writer.writerow([*new.kept, *heads])
-        columns = list(new.kept.values())
+            writer.writerow(escape([*new.kept, *heads]))
+        columns = [escape(texts) for texts in new.kept.values()]
         for name in heads:  # a later block may lack columns of the first
             values = found.get(name)
             if values is None:
                 columns.append([None] * len(new.X))
             elif isinstance(values, list):
-                columns.append(values)
+                columns.append(escape(values))
             else:
                 columns.append([f"{value:{form}}" for value in values.tolist()])
         writer.writerows(zip(*columns, strict=True))
+        return formulas - before
 
     yield write
     text.flush()
@@ -295,7 +318,7 @@ def _parquet(file: BinaryIO) -> Iterator[Write]:
     parquet = require("pyarrow.parquet", "Writing Parquet", extra="all")
     writers: list[Any] = []
 
-    def write(new: NewRows, predictions: Predictions) -> None:
+    def write(new: NewRows, predictions: Predictions) -> int:
         columns = {name: arrow.array(texts, arrow.string()) for name, texts in new.kept.items()}
         found = prediction_columns(predictions)
         taken = [name for name in found if name in columns]
@@ -312,6 +335,7 @@ def _parquet(file: BinaryIO) -> Iterator[Write]:
         none = arrow.nulls(len(new.X))
         block = [columns.get(each.name, none).cast(each.type) for each in schema]
         writers[0].write_table(arrow.Table.from_arrays(block, schema=schema))
+        return 0
 
     try:
         yield write

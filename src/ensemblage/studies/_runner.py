@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -14,7 +12,7 @@ from typing import Any, TypeVar
 from joblib import cpu_count
 from threadpoolctl import threadpool_limits
 
-from ensemblage._core import set_module
+from ensemblage._core import hold_signals, set_module
 from ensemblage.studies._experiment import Cell, CellResult, Experiment, plain_values
 from ensemblage.studies._store import ResultStore
 from ensemblage.studies._workers import ClusterPool, LocalPool, stream_tasks
@@ -233,7 +231,7 @@ def _compute_in_workers(
     scheduler: str | None,
 ) -> Generator[CellResult, None, None]:
     kill = True
-    with _interrupts_noted() as interrupted:
+    with hold_signals() as interrupted:
         pool = LocalPool(n_workers(n_jobs)) if scheduler is None else ClusterPool(scheduler)
         try:
             tasks = ((experiment.compute, cell, experiment.data_dir) for cell in cells)
@@ -246,30 +244,6 @@ def _compute_in_workers(
             kill = interrupted()
         finally:
             pool.close(kill=kill)
-    if interrupted():
-        raise KeyboardInterrupt
-
-
-@contextmanager
-def _interrupts_noted() -> Iterator[Callable[[], bool]]:
-    """Record the first Ctrl-C, so that finished cells are stored before the run ends."""
-    noted: list[int] = []
-
-    def note(number: int, frame: Any) -> None:
-        if noted:
-            signal.default_int_handler(number, frame)
-        noted.append(number)
-
-    usual = signal.getsignal(signal.SIGINT)
-    handled = usual not in {signal.SIG_IGN, None}
-    if not handled or threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: bool(noted)
-    finally:
-        signal.signal(signal.SIGINT, usual)
 
 
 def _text(error: BaseException) -> str:

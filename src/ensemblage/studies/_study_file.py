@@ -253,7 +253,17 @@ def read_study(
     Experiment
         Its cells contain a hash of the data: cells of changed rows are computed again.
     """
-    file = read_study_file(path)
+    return make_experiment(read_study_file(path), path, seed=seed, data_dir=data_dir)
+
+
+def make_experiment(
+    file: StudyFile,
+    path: str | PathLike[str],
+    *,
+    seed: int | None = None,
+    data_dir: str | None = None,
+) -> Experiment:
+    """Open the datasets of a study file that was read, and check its methods on them."""
     try:
         for i, entry in enumerate(file.methods, start=1):
             _check_name(entry, f"methods[{i}]")

@@ -28,7 +28,7 @@ from ensemblage.datasets import (
     read_parquet_target,
 )
 from ensemblage.evaluation import Predictions
-from ensemblage.studies._compare import AUTO, compare, comparison_of
+from ensemblage.studies._compare import AUTO, compare, comparison_of, source_notes
 from ensemblage.studies._documents import Comparison, MethodScores
 from ensemblage.studies._methods import METHODS, Method, get_method, make_model
 from ensemblage.studies._runner import recorded_warnings, worth_workers
@@ -46,8 +46,8 @@ MIN_ROWS = 100
 # Larger absolute values would overflow when squared and summed.
 MAX_VALUE = 1e100
 NOTE = (
-    "The score is out of fold, with a cross-fitted fusion. Hyperparameters were tuned on the same "
-    "folds, so it is slightly optimistic."
+    "The score is out of fold: each fold is scored with settings and weights chosen on the other "
+    "folds."
 )
 
 
@@ -262,7 +262,8 @@ def own_comparison(dataset: Dataset, method: Method, pool: Any, seconds: float) 
         else:  # without intervals, as their width was fitted on these rows
             predictions = Predictions(outputs[:, 0], std=np.sqrt(outputs[:, 1]))
         scored.append(dataset.task.scores(y, predictions))
-    return comparison_of_parts(dataset, method, scored, seconds, NOTE)
+    notes = [*source_notes(dataset, {method.name: method}, new_sources=False), NOTE]
+    return comparison_of_parts(dataset, method, scored, seconds, notes)
 
 
 def comparison_of_parts(
@@ -270,7 +271,7 @@ def comparison_of_parts(
     method: Method,
     scored: Sequence[Mapping[str, float | None]],
     seconds: float,
-    note: str,
+    notes: Sequence[str],
 ) -> Comparison:
     """Make a comparison of one method from scores of parts of the test rows."""
     by_name = {name: tuple(each[name] for each in scored) for name in dataset.task.measures}
@@ -290,7 +291,7 @@ def comparison_of_parts(
     point = MethodPoint(method.name, method.label, {}, "")
     splits = Splits(0, 1, len(scored))
     study = Study("train", dataset.name, (dataset.name,), (point,), splits, AUTO)
-    return comparison_of(dataset, study, methods, [*dataset.notes, note])
+    return comparison_of(dataset, study, methods, [*dataset.notes, *notes])
 
 
 def _train_blocks(
@@ -344,7 +345,7 @@ def _train_blocks(
         dataset, chosen,
         [score_model(model, dataset.X[test], dataset.y[test], dataset.task) for _, test in parts],
         seconds,
-        f"The score is computed from {len(dataset.y)} held-out rows, in {n_parts} parts.",
+        [f"The score is computed from {len(dataset.y)} held-out rows, in {n_parts} parts."],
     )  # fmt: skip
     own = y.known
     own[held] = False

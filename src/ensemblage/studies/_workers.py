@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +16,14 @@ from typing import Any, Protocol, TypeAlias
 from joblib import parallel_config
 from joblib.externals.loky import ProcessPoolExecutor
 
-from ensemblage._core import MAX_RETRIES, block_sigint, require, set_module
+from ensemblage._core import (
+    MAX_RETRIES,
+    block_signals,
+    require,
+    set_module,
+    wait_for_handover,
+    watch_parent,
+)
 
 logger = logging.getLogger("ensemblage")
 
@@ -32,8 +38,6 @@ ONE_THREAD = dict.fromkeys(
 )  # fmt: skip
 # Seconds between checks for a stop.
 POLL_SECONDS = 0.1
-# Seconds to wait for loky's thread to take a submitted call; it takes milliseconds.
-HANDOVER_SECONDS = 0.5
 # Seconds after which idle workers end.
 IDLE_SECONDS = 300
 
@@ -77,7 +81,7 @@ class LocalPool:
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
         """Start a call."""
-        with block_sigint():
+        with block_signals():
             future: Future[Any] = self._executor.submit(call)
             return future
 
@@ -89,20 +93,15 @@ class LocalPool:
     def close(self, *, kill: bool = False) -> None:
         """End the workers."""
         if kill:
-            self._wait_for_handover()
+            wait_for_handover(self._executor)
         self._executor.shutdown(wait=True, kill_workers=kill)
 
-    def _wait_for_handover(self) -> None:
-        """Wait until loky's thread has taken all submitted calls: killed before, it fails."""
-        waiting, end = self._executor._work_ids, time.monotonic() + HANDOVER_SECONDS  # noqa: SLF001
-        while not waiting.empty() and time.monotonic() < end:
-            time.sleep(0.005)
-
     def _start(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(
-            self.width, timeout=IDLE_SECONDS, env=ONE_THREAD,
-            initializer=_watch_parent, initargs=(os.getpid(),),
-        )  # fmt: skip
+        with block_signals():
+            return ProcessPoolExecutor(
+                self.width, timeout=IDLE_SECONDS, env=ONE_THREAD,
+                initializer=watch_parent, initargs=(os.getpid(),),
+            )  # fmt: skip
 
 
 def stream_tasks(
@@ -224,18 +223,6 @@ def _is_broken(future: Future[Any]) -> bool:
         and not future.cancelled()
         and isinstance(future.exception(), BrokenProcessPool)
     )
-
-
-def _watch_parent(parent: int) -> None:
-    """End this worker soon after its parent process is killed."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    if os.name == "posix" and os.getppid() == parent:
-        threading.Thread(target=watch, daemon=True).start()
 
 
 # Seconds to wait for a scheduler.

@@ -35,6 +35,7 @@ from ensemblage._core import (
     refuse_overflow,
     run_tasks,
     set_module,
+    warn_user,
     with_callbacks,
     with_shared,
 )
@@ -99,6 +100,12 @@ Seeds = list[int]
 MIN_TARGET = 1e-18
 # Smallest variance of a member's density, as a fraction of the target's variance.
 MIN_VARIANCE = 1e-9
+# Number of classes from which a long fit is announced.
+MANY_CLASSES = 100
+# Seconds of a fit per member, row and class, on one core.
+SECONDS_PER_OUTPUT = 2e-6
+# Seconds from which a fit to many classes is announced.
+LONG_FIT = 20.0
 # Values of flip_probability="auto" by solver.
 FLIP_PROBABILITIES = {"paper": 0.01, "lbfgs": 0.05}
 # Fusions available by name.
@@ -231,6 +238,12 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         settings = self._settings(rows, rng)
         most = MAX_MEMBERS if self.n_estimators == "auto" else self.n_estimators
         seeds = draw_seeds(random_state, most)
+        seconds = SECONDS_PER_OUTPUT * most * len(rows.targets) * rows.n_outputs
+        if rows.n_outputs >= MANY_CLASSES and seconds >= LONG_FIT:
+            warn_user(
+                f"y has {rows.n_outputs} classes: the fit takes about {seconds:.0f} s or more, in "
+                "proportion to rows, classes and members. Use fewer rows or members to save time."
+            )
         plan = self._choose_plan(rows, settings, seeds, rng)
         members: list[Member] = []
         with fit_progress(self, "member", plan.n_members) as step:
@@ -425,6 +438,9 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
     with the weighted log-likelihood (eq. 9) as its differentiable surrogate. Members are linear, so
     their product is a linear classifier, and a tuned logistic regression is as accurate. The gate
     can go beyond a linear classifier.
+
+    Subsets are drawn by position: another order of columns gives other subsets, of similar
+    accuracy.
 
     References
     ----------
@@ -649,7 +665,7 @@ class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
         Intercepts, which are never masked.
     variances_ : ndarray of shape (n_estimators_,)
         Variance of each member's density: the out-of-fold mean squared error of the member at the
-        same position in the sequence.
+        same position in the sequence, times 1 + 2 / n for n rows out of fold.
     member_weights_ : ndarray of shape (n_estimators_,)
         Weight of each member.
     {supports_, co_selection_, score_path_}
@@ -673,6 +689,9 @@ class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
     (eq. 10) of normal densities with weights :math:`i_k` is normal: its precision is
     :math:`\sum_k i_k / s_k^2`, and its mean is weighted by :math:`i_k / s_k^2`. Members are linear,
     and so is their product, like a ridge regression.
+
+    Subsets are drawn by position: another order of columns gives other subsets, of similar
+    accuracy.
 
     References
     ----------
@@ -768,6 +787,9 @@ class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
         parts = [Fold(*(np.flatnonzero(np.isin(codes, part)) for part in fold)) for fold in folds]
         tasks = [(rows, fold, seeds, settings) for fold in parts]
         squares = np.mean(run_tasks(_squared_errors_out_of_fold, tasks, self.n_jobs), axis=0)
+        # a variance estimated from n rows gives a t distribution, of variance n / (n - 2) or,
+        # finite for any n, about 1 + 2 / n times the estimate
+        squares *= 1 + 2 / len(np.unique(np.concatenate([fold.test for fold in folds])))
         self.variances_ = np.maximum(squares, MIN_VARIANCE) * self.target_scale_**2
 
     def member_outputs(self, X: Any) -> Doubles:

@@ -93,7 +93,9 @@ def test_the_study_equals_the_estimator(mixed, members):
 
 def test_further_tuning_never_raises_the_out_of_fold_loss(mixed, members):
     five, thirty = (members[name].candidate for name in ("boosting", THIRTY))
-    losses = [each.spec.loss(each.outputs, mixed.train) for each in (five, thirty)]
+    losses = [
+        each.spec.loss(each.outputs, mixed.train, mixed.train.tested) for each in (five, thirty)
+    ]
     assert losses[1] <= losses[0]
     assert sum(members[THIRTY][2:4]) > sum(members["boosting"][2:3])
 

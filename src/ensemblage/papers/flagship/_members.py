@@ -25,13 +25,13 @@ from ensemblage.pool import (
     PoolClassTarget,
     TrainingData,
     TunedMember,
+    cross_fuse,
     cross_validate_members,
     fit_fusion,
     fit_to_probabilities,
     make_cv_folds,
     make_fusion,
     make_student,
-    out_of_fold_outputs,
     refit_member,
     resolve_members,
     selected,
@@ -180,7 +180,7 @@ def _best_drawn(five: TunedMember, rows: TrainingData, seed: int, draws: int) ->
 
 
 def _loss(candidate: TunedMember, rows: TrainingData) -> float:
-    return candidate.spec.loss(candidate.outputs, rows)
+    return candidate.spec.loss(candidate.outputs, rows, rows.tested)
 
 
 SINGLES = {
@@ -354,8 +354,8 @@ def _tree_outputs(
     """Fit one small tree to the pool's out-of-fold probabilities, and one to the classes."""
     rows = fold.train
     fusion = make_fusion("log_linear", has_groups=False)
-    fitted = _fitted_fusion(members, rows)
-    pooled = out_of_fold_outputs(fusion, fitted, [each.candidate for each in members], rows)
+    outputs = np.stack([each.candidate.outputs[rows.tested] for each in members])
+    pooled = cross_fuse(fusion, outputs, rows, rows.tested, rows.scoring_folds)
     labels = np.eye(rows.n_outputs)[rows.y]
     for name, targets in zip(TREES, (pooled, labels), strict=True):
         student, classes = make_student("tree", MAX_LEAVES), np.arange(rows.n_outputs)

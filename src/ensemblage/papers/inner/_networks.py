@@ -350,7 +350,7 @@ class FoldNetworks:
     """The paper's networks on one fold; rows are read and discretised once."""
 
     def __init__(self, X: Any, y: Any, fold: Fold) -> None:
-        self.model = paper_model("plain", 0)
+        self.model = declare_classes(paper_model("plain", 0), y)
         train = safe_indexing(X, fold.train), safe_indexing(y, fold.train)
         self.training: Training = read_training(self.model, *train, None)
         self.test = read_features(self.model, safe_indexing(X, fold.test), reset=False)
@@ -428,13 +428,20 @@ class BaggedNetworks:
         self.members_ = []
         for seed in draw_seeds(self.random_state, self.n_estimators):
             rows = np.random.default_rng(seed).integers(len(y), size=len(y))
-            member = clone(self.estimator)
+            member = declare_classes(clone(self.estimator), y)
             self.members_.append(member.fit(safe_indexing(X, rows), safe_indexing(y, rows)))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         total = np.asarray(sum(member.predict_proba(X) for member in self.members_))
         return np.asarray(self.members_[0].classes_[total.argmax(axis=1)])
+
+
+def declare_classes(model: Any, y: Any) -> Any:
+    """Count all declared classes of a network, as Weka does, even if they do not occur."""
+    if isinstance(model, BaggedNetworks):  # declares them to its members
+        return model
+    return model.set_params(categories={y.name: y.cat.categories.tolist()})
 
 
 def as_frame(dataset: Dataset) -> tuple[Any, Any]:
@@ -497,6 +504,7 @@ def folds_of(y: Any, n_folds: int, seed: int) -> list[Fold]:
 
 def accuracy(model: Any, X: Any, y: Any, fold: Fold) -> float:
     """Fit on the training rows and score on the test rows, in per cent."""
+    declare_classes(model, y)
     model.fit(safe_indexing(X, fold.train), safe_indexing(y, fold.train))
     truth = np.asarray(safe_indexing(y, fold.test))
     return 100.0 * float(np.mean(model.predict(safe_indexing(X, fold.test)) == truth))
