@@ -54,16 +54,37 @@ def is_covered(model, X_new, y_new):
     return np.abs(pool) < 1.96 * np.array([told.log_loss_se, told.score_se])
 
 
-def test_accuracy_on_noise_is_that_of_guessing():
-    told, covered = [], []
+@pytest.fixture(scope="module")
+def noise_draws():
+    """Of 40 draws of noise: reported scores by member, told minus true, coverage of intervals."""
+    scores, pool, members, covered = [], [], [], []
     for seed in range(40):
         X, X_new, y, y_new = noise(seed)
         model = EnsemblageClassifier(random_state=seed).fit(X, y)
-        _, members = differences(model, X_new, y_new)
-        told.append([model.leaderboard_[0].score - 0.5, members[1]])
+        found = differences(model, X_new, y_new)
+        scores.append({row.member: row.score for row in model.leaderboard_})
+        pool.append(found[0])
+        members.append(found[1])
         covered.append(is_covered(model, X_new, y_new))
+    return scores, np.array(pool), np.array(members), np.array(covered)
+
+
+def test_accuracy_on_noise_is_that_of_guessing(noise_draws):
+    scores, _, members, covered = noise_draws
+    told = np.column_stack([[each["pool"] - 0.5 for each in scores], members[:, 1]])
     assert np.abs(errors_from_zero(told)).max() < 2
-    assert np.mean(covered, axis=0).min() > 0.85
+    assert covered.mean(axis=0).min() > 0.85
+
+
+# Choices on the other folds keep part of the selection bias; see decision 0018.
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="35 to 66 % of the selection bias is left on noise"
+)
+@pytest.mark.parametrize("name", ["pool, new rows", "svm", "boosting"])
+def test_scores_of_tuned_members_on_noise(noise_draws, name):
+    scores, pool, _, _ = noise_draws
+    told = pool[:, 1] if name == "pool, new rows" else [each[name] - 0.5 for each in scores]
+    assert np.abs(errors_from_zero(np.reshape(told, (-1, 1)))).max() < 2
 
 
 def signals(seed):
