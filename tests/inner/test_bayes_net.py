@@ -339,7 +339,7 @@ def test_hand_computed_weighted_views():
     right[:2] = own / (own + other)
     own, other = 1.5 / 4 * 0.5 / 2, 2.5 / 4 * 0.5 / 3
     right[2] = own / (own + other)
-    weights = (1.1 - right) / (1.1 - right).mean()
+    weights = (1.5 - right) / (1.5 - right).mean()
     rows = [[0, 0], [0, 0], [1, 1], [1, 0]]
     expected = slow.importance_score(rows, weights.tolist(), [2, 2], [[], [0]])
     found = score(Candidates(Structure(((), (0,))), 1, np.array([-1])))

@@ -54,7 +54,7 @@ Doubles = NDArray[np.float64]
 
 GRID_ENTRIES = 2**14
 """Maximal number of entries per class of a table on the common grid; bins are merged beyond."""
-MIN_DIFFICULTY = 0.1
+MIN_DIFFICULTY = 0.5
 """Added to each row's loss in weighted views, so that no row's weight is near zero."""
 
 
@@ -323,11 +323,11 @@ class InnerBayesNetClassifier(BaseBayesNet):
     have the network itself, :math:`P(c, x)`, whose posterior must be raised to the power of 1/T and
     normalised.
 
-    Weighted views multiply the weight of a row in each view by :math:`0.1 + 1 - P(y_i | x_i)`,
+    Weighted views multiply the weight of a row in each view by :math:`1.5 - P(y_i | x_i)`,
     divided by its mean, where the probability is a leave-one-out one by the structure so far. In
     boosting, a row's loss is :math:`1 - P(y_i | x_i)` with the candidate that scores highest on the
     view. In both, a row is left out with its whole weight, so that no part of a weight above one
-    stays in training.
+    stays in training. ``arc_confidence_`` is from the views as drawn.
 
     Pooled tables extend the paper's method to the estimation of the probabilities, which it leaves
     open. They are most of the gain in accuracy; the inner score alone is not significantly better
