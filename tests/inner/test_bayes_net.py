@@ -388,6 +388,17 @@ def test_a_sampler_gets_the_rows_with_a_weight_and_may_weight_them():
     assert network.score(X, y) > 0.9
 
 
+@pytest.mark.parametrize("scale", [1e-320, 1e308])
+@pytest.mark.parametrize("settings", [{}, *REWEIGHTED], ids=str)
+def test_weights_of_any_size_give_finite_probabilities(scale, settings):
+    X, y = load_iris(return_X_y=True)
+    network = InnerBayesNetClassifier(
+        sampler=lambda n: scale * draw_views(n, range(3), 0.6), random_state=0, **settings
+    ).fit(X, y)
+    assert np.isfinite(network.predict_log_proba(X)).all()
+    assert network.score(X, y) > 0.9
+
+
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
