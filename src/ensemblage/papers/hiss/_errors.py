@@ -464,7 +464,7 @@ class HissReadings(HissParts):
         return tables
 
     def _variance_table(self, part: Part, groups: Groups, scope: PaperScope) -> ResultTable:
-        """Standard deviations of the error over the splits, beside the paper's variances."""
+        """Make a table of the errors' standard deviations, beside the paper's variances."""
         rows = []
         for name in (each for each in part.datasets if each in scope.datasets):
             for column in part.columns:
