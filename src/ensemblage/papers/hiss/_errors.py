@@ -241,7 +241,7 @@ class HissTable(PaperTable[tuple[int, int]]):
     """
 
     scales = Scales((3, 3), (10, 3), (10, 10))
-    quick_datasets = ("ecoli", "pendigits", "glass", "yeast", "vehicle")
+    quick_datasets: tuple[str, ...] = PUBLIC
     family = "hiss-tables"
     own_columns: tuple[str, ...] = ()
 
@@ -413,7 +413,6 @@ class HissReadings(HissParts):
     """Other readings of both tables: rows, covariances, clusters, labels, an Id column."""
 
     scales = Scales((3, 0), (10, 0), (10, 0))
-    quick_datasets = PUBLIC
     own_datasets = tuple(dict.fromkeys((*PUBLIC, *PAPER_ROWS, *WITH_ID)))
     parts = (
         Part(
@@ -537,7 +536,6 @@ class HissMembers(HissParts):
     """Two claims of the paper: diversity of the members, and mixtures with many clusters."""
 
     scales = Scales((3, 0), (10, 3), (10, 3))
-    quick_datasets = PUBLIC
     family = "hiss-members"
     own_datasets = (*PUBLIC, "indoor-stand-in", "outdoor-stand-in")
     parts = (
