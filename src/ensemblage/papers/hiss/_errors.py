@@ -585,7 +585,7 @@ class HissMulticlass(HissParts):
     scales = Scales((3, 0), (10, 0), (10, 0))
     quick_datasets = ("glass-205", "iris")
     family = "hiss-multiclass"
-    own_datasets = (*PAPER_ROWS, "iris", "wine", "vowel", "segment")
+    own_datasets = (*PAPER_ROWS, "iris", "wine", "segment")
     parts = (
         Part(
             "errors", "all classes", own_datasets, tuple(make_class_methods(0)),
