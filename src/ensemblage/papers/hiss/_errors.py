@@ -606,4 +606,21 @@ class HissMulticlass(HissParts):
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
         groups = grouped(results, "dataset", "method")
         (part,) = self.parts
-        return [self.part_table(part, "error", "classification error", groups, scope)]
+        errors = self.part_table(part, "error", "classification error", groups, scope)
+        return [errors, self._difference_table(groups, scope)]
+
+    def _difference_table(self, groups: Groups, scope: PaperScope) -> ResultTable:
+        """Make a table of the differences of both conversions to the direct ensemble, by split."""
+        rows = []
+        for name in scope.datasets:
+            direct = by_repeat(groups.get((name, "hiss"), []), "error")
+            for method in ("hiss-rest", "hiss-code"):
+                found = groups.get((name, method), [])
+                gains = {
+                    repeat: error - direct[repeat]
+                    for repeat, error in by_repeat(found, "error").items()
+                    if repeat in direct
+                }
+                rows.append(entry(name, f"{method} less hiss", gains, failures=failed(found)))
+        measure = "difference of the classification error on the same split"
+        return self.measure_table("differences", measure, rows, [], scope, greater_is_better=False)
