@@ -195,6 +195,8 @@ def test_differences_are_paired_by_dataset():
         "x less y: -0.100 on average over 1 dataset, lower on 1 and higher on 0."
     ]
     assert difference_sentence("x", "y", {}, other) == []
+    (sentence,) = difference_sentence("x", "y", {"a": 0.3, "b": 0.1}, {"a": 0.1 + 0.2, "b": 0.2})
+    assert sentence.endswith("lower on 1 and higher on 0.")
 
 
 @pytest.mark.parametrize("method", make_class_methods(0))

@@ -313,6 +313,7 @@ def difference_sentence(
 ) -> list[str]:
     """Sentence with the differences of a measure's means over the datasets that both have."""
     gains = np.array([values[name] - rivals[name] for name in values if name in rivals])
+    gains = gains.round(9)  # equal means are equal but for rounding errors
     if not len(gains):
         return []
     text = (
