@@ -144,6 +144,7 @@ def make_methods(seed: int, n_rows: int) -> dict[str, Any]:
         **{f"em-{k}": clusters(MixtureStrata(k)) for k in (3, 10, 20)},
         **{f"em-{k}-spherical": mixture(k) for k in (3, 10, 20)},
         **{f"k-means-{k}": clusters(KMeansStrata(k)) for k in (3, 10, 20)},
+        "em-20-random": clusters(MixtureStrata(20, init="random")),
         "hiss-labels": on_labels,
         "bagging-labels": LabelMemberStackingClassifier(bagging, SVC()),
         "adaboost-labels": LabelMemberStackingClassifier(adaboost, SVC()),
@@ -544,7 +545,7 @@ class HissMembers(HissParts):
             "diversity", "members", own_datasets, SAMPLED,
             (("hiss", "bagging"), ("hiss", "adaboost")),
         ),
-        Part("clusters", "clusters", PUBLIC, CLUSTERS),
+        Part("clusters", "clusters", PUBLIC, (*CLUSTERS, "em-20-random")),
     )  # fmt: skip
 
     @staticmethod
