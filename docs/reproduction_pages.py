@@ -236,7 +236,8 @@ def printed(value, error, digits):
     """A value and its standard error as the pages print them."""
     if value is None:
         return "-"
-    return f"{value:.{digits}f}" + ("" if error is None else f" ± {error:.{digits}f}")
+    text = f"{rounded(value):.{digits}f}"
+    return text if error is None else f"{text} ± {rounded(error):.{digits}f}"
 
 
 def check(names, folder, seconds):
