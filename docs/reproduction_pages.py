@@ -181,14 +181,12 @@ def is_row_of(row, dataset):
 
 
 def smallest_row(table, datasets):
-    """Dataset of a table's cheapest row, and the row; None if all rows are means over datasets."""
-    known = {row["row"] for row in table["rows"] if row["ours"] is not None and not row["is_mean"]}
-    of_table = dict.fromkeys(row["row"] for row in table["rows"] if row["row"] in known)
-    for dataset in datasets:
-        for row in of_table:
-            if is_row_of(row, dataset):
-                return dataset, row
-    return None
+    """Dataset of a table's cheapest complete row, and the row; None if all are over datasets."""
+    rows = [row for row in table["rows"] if not row["is_mean"]]
+    partly = {row["row"] for row in rows if row["ours"] is None}
+    names = dict.fromkeys(row["row"] for row in rows)
+    pairs = [(each, name) for each in datasets for name in names if is_row_of(name, each)]
+    return min(pairs, key=lambda pair: pair[1] in partly, default=None)
 
 
 def recomputed(run, datasets, folder, seconds):
