@@ -12,8 +12,8 @@ Computes one row of each stored table again, that of its smallest dataset, and c
 columns with the stored values, to the digits that the pages print. M is the limit for each
 experiment; columns whose cells are not finished by then are not compared. Neither are times, which
 differ between machines, and means over datasets. A table of what was compared is printed, with the
-commit of the stored values: the one that computed them, if it is known, else the one that last
-changed them (in brackets).
+commit of the stored values: the one that computed them, if it is known, else the one that first
+stored them (in brackets).
 """
 
 import argparse
@@ -155,9 +155,21 @@ def git(*arguments):
 
 
 def commit_of(name, run):
-    """Commit that computed the stored values, else the one that last changed them."""
-    last = git("log", "-1", "--format=%h", "--", f"results/{name}.json")
-    return run.get("commit") or f"({last or 'unknown'})"
+    """Commit that computed the stored values, else (in brackets) the one that first stored them."""
+    if run.get("commit"):
+        return run["commit"]
+    first = "unknown"
+    for commit in git("log", "--format=%h", "--", f"results/{name}.json").split():
+        stored = git("show", f"{commit}:./results/{name}.json")
+        if not stored or values_of(json.loads(stored)) != values_of(run):
+            break
+        first = commit
+    return f"({first})"
+
+
+def values_of(run):
+    """All values, sorted: names of rows and columns may have changed since."""
+    return sorted(row["ours"] or 0.0 for table in run["tables"] for row in table["rows"])
 
 
 def datasets_of(run, folder):
