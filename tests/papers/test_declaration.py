@@ -27,8 +27,8 @@ FULL = {
     "hiss-table2": 7 * 8 * 10,
     "hiss-table3": 7 * 3 * 10,
     "joint-figure1": 6 * 100,
-    "joint-figure2": 2 * 2 * 100,
-    "joint-table2": 3 * 100,
+    "joint-figure2": 2 * 6 * 100,
+    "joint-table2": (2 + 2 + 1) * 100,
     # three networks, the bags, the grid twice, and the nested choice
     "inner-table1": 14 * 10 * (3 + 1 + 2 + 1),
     "inner-figure2": 14 * 10 * 3,
