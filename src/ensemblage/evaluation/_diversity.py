@@ -318,7 +318,6 @@ class OracleScore(NamedTuple):
         return self.oracle - self.equal_weights
 
 
-@set_module("ensemblage.evaluation")
 def oracle_score(
     outputs: Any, y: Any, X: Any, *, n_draws: int = 20, random_state: Any = None
 ) -> OracleScore:

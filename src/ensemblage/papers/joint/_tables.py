@@ -447,9 +447,13 @@ class JointTable2(LiteralTable[int]):
             if name in scope.datasets
         }
         gains, accuracies = self.gain_tables(found, scope)
-        for (_, reading), row in TABLE2_ROWS.items():
-            if reading == DEVELOPED and row in found:
-                gains.summary.extend(_chosen_sentence(row, found[row]))
+        chosen = [
+            sentence
+            for (_, reading), row in TABLE2_ROWS.items()
+            if reading == DEVELOPED and row in found
+            for sentence in _chosen_sentence(row, found[row])
+        ]
+        gains = msgspec.structs.replace(gains, summary=[*gains.summary, *chosen])
         bounds = [
             self.entry(row, column, by_repeat(cells, column), failed(cells))
             for row, cells in found.items()
