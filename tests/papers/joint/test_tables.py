@@ -148,7 +148,7 @@ def test_abalone_literally(shared):
     results = [CellResult(cell, experiment.compute(cell, experiment.data_dir), 0.0)
                for cell in experiment.cells[:40] if cell.params["reading"] == BY_HAND]  # fmt: skip
     gains, accuracies, _ = experiment.summarise(results)
-    ours = {row.column: row.ours for row in gains.rows}
+    ours = {row.column: row.ours for row in gains.rows if row.row == "abalone"}
     assert 54 <= accuracies.rows[0].ours <= 58
     assert 35 <= ours[GAINS[0]] <= 42
     assert 35 <= ours[GAINS[1]] <= 42
