@@ -32,8 +32,8 @@ FULL = {
     "hiss-members": 5 * 10 * (3 + 10) + 2 * 3,
     "hiss-multiclass": 8 * 7 * 10,
     "joint-figure1": 6 * 100,
-    "joint-figure2": 2 * 2 * 100,
-    "joint-table2": 3 * 100,
+    "joint-figure2": 2 * 6 * 100,
+    "joint-table2": (2 + 2 + 1) * 100,
     # three networks, the bags, the grid twice, and the nested choice
     "inner-table1": 14 * 10 * (3 + 1 + 2 + 1),
     "inner-figure2": 14 * 10 * 3,
