@@ -11,7 +11,7 @@ from sklearn.utils._testing import ignore_warnings
 from all_benchmarks import row
 from ensemblage.blocks import MemoryBlocks, merge
 from ensemblage.inner import Draws, InnerKMeans, draw_feature_views
-from ensemblage.inner._kmeans import assign_pass
+from ensemblage.inner._kmeans_passes import assign_pass
 
 N, D, K, E = 100_000, 16, 10, 50
 REPEATS = 9

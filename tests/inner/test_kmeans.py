@@ -10,7 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ensemblage.blocks import Block, MemoryBlocks
 from ensemblage.inner import Draws, InnerEnsemble, InnerKMeans, draw_feature_views
-from ensemblage.inner._kmeans import (
+from ensemblage.inner._kmeans_kernels import cluster_sums, view_votes
+from ensemblage.inner._kmeans_passes import (
     anneal,
     assign_pass,
     bounded_pass,
@@ -23,7 +24,6 @@ from ensemblage.inner._kmeans import (
     run_until_converged,
     update_by_batch,
 )
-from ensemblage.inner._kmeans_kernels import cluster_sums, view_votes
 from reference.inner_kmeans import algorithm_6
 from reference.inner_kmeans import label_rows as label_slowly
 from reference.papers_data import read
@@ -103,8 +103,8 @@ def test_too_few_positive_weights_draw_from_all_rows():
 
 
 def test_k_means_plus_plus_runs_on_a_sample_of_rows_with_weight(monkeypatch):
-    monkeypatch.setattr("ensemblage.inner._kmeans.START_ROWS", 40)
-    monkeypatch.setattr("ensemblage.inner._kmeans.ROWS_PER_CLUSTER", 2)
+    monkeypatch.setattr("ensemblage.inner._kmeans_passes.START_ROWS", 40)
+    monkeypatch.setattr("ensemblage.inner._kmeans_passes.ROWS_PER_CLUSTER", 2)
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(500, 2)) + 50 * np.eye(3, 2)[rng.integers(3, size=500)]
     weights = (rows[:, 0] > 0).astype(float)
