@@ -79,6 +79,38 @@ def draw_feature_views(n_features: int, draws: Draws) -> NDArray[np.float64]:
     return counts.reshape(draws.n_views, n_features).astype(np.float64)
 
 
+def check_views(views: Any, n_items: int) -> NDArray[Any]:
+    """Reject views that are not finite, non-negative weights of shape (n_views, n_items)."""
+    found = np.asarray(views)
+    if found.dtype.kind not in "biuf":
+        raise TypeError(
+            f"sampler must return an array of numbers, got {type(views).__name__} of {found.dtype}."
+        )
+    if found.ndim != 2 or found.shape[1] != n_items or not len(found):
+        raise ValueError(
+            f"sampler must return views of shape (n_views, {n_items}) with at least one view, got "
+            f"shape {found.shape}. Return one row of {n_items} weights for each view."
+        )
+    if found.size and not (np.isfinite(found).all() and found.min() >= 0):
+        raise ValueError(
+            "sampler must return finite weights that are not negative, got "
+            f"{found[~(np.isfinite(found) & (found >= 0))][0]}. Use 0 for an item outside a view."
+        )
+    return found
+
+
+def sample_views(sampler: Callable[[int], Any], n_items: int) -> Doubles:
+    """Call a user's sampler; each view must have an item of positive weight."""
+    views = check_views(sampler(n_items), n_items).astype(np.float64)
+    empty = np.flatnonzero(~views.any(axis=1))
+    if len(empty):
+        raise ValueError(
+            f"sampler must return views with at least one item of positive weight, but view "
+            f"{empty[0]} of {len(views)} has none. Draw more items per view."
+        )
+    return views
+
+
 @set_module("ensemblage.inner")
 class ViewSampler:
     """Draw the same views of rows or features in each call.
@@ -114,6 +146,9 @@ class ViewSampler:
         self.view_size = view_size
         self.replace = replace
         self.seeds = draw_seeds(random_state, n_views)
+
+    def __repr__(self) -> str:
+        return f"ViewSampler({self.n_views}, {self.view_size}, replace={self.replace})"
 
     def __call__(self, n_items: int) -> NDArray[np.float64]:
         """Draw the views of ``n_items`` rows or features.

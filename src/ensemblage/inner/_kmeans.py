@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -45,21 +46,24 @@ from ensemblage.blocks import (
     note_columns,
     open_blocks,
 )
-from ensemblage.inner._inner_ensemble import check_view_size, draw_feature_views
+from ensemblage.inner._inner_ensemble import check_view_size
 from ensemblage.inner._kmeans_kernels import ClusterSums, Draws, cluster_sums
 from ensemblage.inner._kmeans_passes import (
-    PassViews,
     Run,
     add_statistics,
     anneal,
     assign_pass,
     cluster_totals,
+    draw_item_views,
     draw_pass_views,
     label_rows,
     mean_variance,
+    refine_views,
     run_until_converged,
+    settle_views,
     start_centers,
     update_by_batch,
+    views_of_partition,
 )
 
 Array = NDArray[Any]
@@ -70,12 +74,13 @@ FINAL_VIEWS = 4
 """Final views of the annealed schedule, as a multiple of ``n_views``."""
 RANDOM_STARTS = 10
 """Initialisations for ``n_init="auto"`` with random rows or a callable ``init``."""
+LARGEST_WEIGHT = 2.0**11
+"""Largest weight of a feature in a view, relative to its draws, for the range of the data."""
 SMALLEST_WEIGHT = 1e-100
 """Weights whose maximum is below this, or above its inverse, are rescaled."""
 FITTED = {
     "cluster_centers_": "float (clusters, features)",
     "cluster_weights_": "float (clusters) 0..",
-    "views_": "float (*, features) 0..",
     # not set for rows on disk or on a Dask cluster
     "labels_": "optional integer (rows) 0..<clusters",
     "votes_": "optional float (rows) 0..1.000001",
@@ -234,6 +239,9 @@ class InnerKMeans(
         "view_size": [Interval(Real, 0, None, closed="neither")],
         "replace": ["boolean"],
         "resample": [StrOptions({"fit", "iteration", "instance"})],
+        "view_of": [StrOptions({"features", "rows"})],
+        "views": [StrOptions({"uniform", "weighted"})],
+        "sampler": [callable, None],
         "schedule": [StrOptions({"anneal", "paper"})],
         "assign": [StrOptions({"auto", "nearest", "vote"})],
         "init": [StrOptions({"k-means++", "random"}), callable, "array-like"],
@@ -251,6 +259,9 @@ class InnerKMeans(
         view_size: float = 0.5,
         replace: bool = True,
         resample: str = "iteration",
+        view_of: str = "features",
+        views: str = "uniform",
+        sampler: Callable[[int], Any] | None = None,
         schedule: str = "anneal",
         assign: str = "auto",
         init: Any = "k-means++",
@@ -264,6 +275,9 @@ class InnerKMeans(
         self.view_size = view_size
         self.replace = replace
         self.resample = resample
+        self.view_of = view_of
+        self.views = views
+        self.sampler = sampler
         self.schedule = schedule
         self.assign = assign
         self.init = init
@@ -307,13 +321,13 @@ class InnerKMeans(
 
     def _fit_blocks(self, source: BlockSource, X: Array | None = None) -> InnerKMeans:
         """Fit on a block source; ``X`` is needed only by a callable ``init``."""
-        n_rows, n_features = source.shape
+        n_rows = source.shape[0]
         if self.n_clusters > n_rows:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the n_samples={n_rows} given. "
                 "Use fewer clusters or more rows."
             )
-        n_draws = check_view_size(n_features, self.view_size, self.replace)
+        n_draws = self._check_views(source)
         tol = self.tol * mean_variance(source)
         n_starts = self.n_init
         if n_starts == "auto":
@@ -346,25 +360,32 @@ class InnerKMeans(
         step: Callable[[], bool],
     ) -> tuple[Run, Array]:
         """Run one initialisation; return also the final views."""
-        annealed, prune = self.schedule == "anneal", self.resample == "fit"
+        annealed, of_rows = self.schedule == "anneal", self.view_of == "rows"
         n_final = FINAL_VIEWS * self.n_views if annealed else self.n_views
-        views: Any
-        views_of, views = draw_pass_views(
-            centers.shape[1], draws, self.resample, self.max_iter, n_final
-        )
+        drawn_of, last = draw_pass_views(
+            source.shape[0 if of_rows else 1], draws, self.resample, self.max_iter, n_final,
+            self.sampler,
+        )  # fmt: skip
+        refined = partial(refine_views, source, of_rows=of_rows, weighted=self.views == "weighted")
+        same = self.resample == "fit"
+        prune = same and not callable(refined(last))
+        call = source, centers, lambda index: refined(drawn_of(index)), prune
         if not annealed:
             # centres under new views keep moving; Algorithm 6 stops at unchanged labels
-            limit = tol if prune else -1.0
-            run = run_until_converged(source, centers, views_of, prune, self.max_iter, limit, step)
+            run = run_until_converged(*call, self.max_iter, tol if same else -1.0, step)
             if self.resample == "iteration":
-                views = views_of(run.n_iter - 1)
-            return run, views
-        n_votes = min(ANNEALED_PASSES, self.max_iter // 2)
-        voted = anneal(source, centers, views_of, prune, n_votes, step)
+                last = drawn_of(run.n_iter - 1)
+            return run, settle_views(refined(last), run.centers, fresh=False)
+        voted = anneal(*call, min(ANNEALED_PASSES, self.max_iter // 2), step)
+        views = settle_views(refined(last), voted.centers, fresh=voted.n_iter == 0)
         deciding, n_left = self._deciding(views), self.max_iter - voted.n_iter
+        moving = of_rows and deciding is views  # the centres of the views follow the partition
+        fixed = refined(last) if moving else deciding
         run = run_until_converged(
-            source, voted.centers, lambda _: deciding, True, n_left, tol, step
+            source, voted.centers, lambda _: fixed, not moving, n_left, tol, step
         )
+        if of_rows:
+            views = settle_views(refined(last), run.centers, fresh=False)
         n_iter, n_evaluated = run.n_iter + voted.n_iter, run.n_evaluated + voted.n_evaluated
         return run._replace(n_iter=n_iter, n_evaluated=n_evaluated), views
 
@@ -390,6 +411,11 @@ class InnerKMeans(
         self : object
             The estimator, with ``labels_``, ``votes_`` and ``inertia_`` of this batch.
         """
+        if self.view_of == "rows":
+            raise ValueError(
+                "view_of='rows' draws views of all rows, but partial_fit sees a batch at a time. "
+                "Use fit, or view_of='features'."
+            )
         if not hasattr(self, "cluster_centers_"):
             fitted: InnerKMeans = self.fit(X, sample_weight=sample_weight)
             return fitted
@@ -399,28 +425,49 @@ class InnerKMeans(
                 f"{len(self.cluster_centers_)} clusters: call fit to start again."
             )
         source, centers = self._new_source(X, sample_weight)
-        views: PassViews = self.views_
+        n_draws = self._check_views(source)
+        views: Any = self.views_
         if self.resample != "fit":
-            n_features = source.shape[1]
-            n_draws = check_view_size(n_features, self.view_size, self.replace)
             seed = draw_seeds(self.random_state, self.n_iter_ + 1)[-1]
             views = Draws(self.n_views, n_draws, self.replace, seed)
-            if self.resample == "iteration":
-                views = draw_feature_views(n_features, views)
+        if self.resample == "iteration":
+            views = draw_item_views(source.shape[1], self.sampler, views)
+            if self.views == "weighted":  # by the nearest prototypes
+                call = assign_pass, centers, np.ones((1, source.shape[1])), True
+                source.reduce_with_state(*call, combine=add_statistics)
+                views = views_of_partition(source, views, False, True, centers, False)
         call = assign_pass, centers, views, True
-        found = source.begin().reduce_with_state(*call, combine=add_statistics)
+        found = source.reduce_with_state(*call, combine=add_statistics)
         moved, weights = update_by_batch(centers, self.cluster_weights_, found.sums)
         evaluated = self.n_evaluations_ + found.n_evaluated
         run = Run(moved, self.n_iter_ + 1, evaluated, converged=True)
         self._store(source, run, self.views_, weights)
         return self
 
+    def _check_views(self, source: BlockSource) -> int:
+        """Reject options of the views that exclude each other; compute the draws per view."""
+        of_rows = self.view_of == "rows"
+        if self.resample == "instance" and (of_rows or self.views == "weighted" or self.sampler):
+            raise ValueError(
+                "resample='instance' draws uniform views of the features for each row, got "
+                f"view_of={self.view_of!r}, views={self.views!r}, sampler={self.sampler!r}. Use "
+                "resample='iteration'."
+            )
+        if of_rows and not isinstance(source, MemoryBlocks):
+            raise ValueError(
+                "view_of='rows' needs rows in memory, got rows on disk or on a Dask cluster. Use "
+                "view_of='features'."
+            )
+        if self.sampler is not None:
+            return 0  # the sampler draws
+        return check_view_size(source.shape[0 if of_rows else 1], self.view_size, self.replace)
+
     def _deciding(self, views: Array) -> Array:
         """Return the views that determine the labels at the end of ``fit`` and in ``predict``."""
         usual = "vote" if self.schedule == "paper" else "nearest"
         # one view of all features is standard K-means
         by_vote = (usual if self.assign == "auto" else self.assign) == "vote"
-        return views if by_vote else np.ones((1, views.shape[1]))
+        return views if by_vote else np.ones((1, views.shape[-1]))
 
     def _store(
         self, source: BlockSource, run: Run, views: Array, weights: Array | None = None
@@ -538,6 +585,7 @@ class InnerKMeans(
         """Raise if squared values would overflow when summed over all rows."""
         # a view's distance adds at most draws * (2 * largest)^2, and inertia adds the rows
         heaviest, size = max(1.0, float(self.view_size)), rows.shape[0] * rows.shape[1]
+        heaviest *= LARGEST_WEIGHT if self.sampler is not None or self.views == "weighted" else 1
         limit = np.sqrt(np.finfo(rows.dtype).max / (4.0 * max(size, 1) * heaviest))
         if largest > limit:
             raise ValueError(
@@ -548,7 +596,9 @@ class InnerKMeans(
     def _check_fitted(self) -> None:
         """Validate prototypes and views before compiled code reads them."""
         sizes = {"clusters": self.n_clusters, "features": self.n_features_in_}
-        expect_fitted(self, FITTED, **sizes)
+        of_rows = np.ndim(vars(self).get("views_")) == 3
+        shape = "(*, clusters, features)" if of_rows else "(*, features) 0.."
+        expect_fitted(self, {**FITTED, "views_": f"float {shape}"}, **sizes)
         expect(len(self.views_) > 0, "views_ is empty")
         expect(self._n_features_out == self.n_clusters, "_n_features_out differs from n_clusters")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count, islice
 from typing import Any, NamedTuple, TypeAlias
 
@@ -11,14 +12,16 @@ from numpy.typing import NDArray
 
 from ensemblage._core import draw_seeds
 from ensemblage.blocks import Block, BlockSource, MemoryBlocks
-from ensemblage.inner._inner_ensemble import draw_feature_views
+from ensemblage.inner._inner_ensemble import draw_feature_views, sample_views
 from ensemblage.inner._kmeans_kernels import (
     ClusterSums,
     Draws,
     add_cluster_sums,
+    agreeing_centers,
     agreeing_views,
     bounded_view_votes,
     center_drift,
+    center_votes,
     cluster_means,
     cluster_sums,
     instance_votes,
@@ -29,12 +32,19 @@ from ensemblage.inner._kmeans_kernels import (
 
 Array = NDArray[Any]
 PassViews: TypeAlias = Array | Draws
-"""Views of a pass: shared by all rows, (n_views, n_features), or drawn per row by ``Draws``."""
+"""Views of a pass: shared by all rows, (n_views, n_features), or drawn per row by ``Draws``; or the
+centres of each view, (n_views, n_clusters, n_features)."""
+ViewsOfPartition: TypeAlias = Callable[[Array, bool], Array]
+"""Views that depend on the centres, and on whether rows have no label yet."""
 
 START_ROWS = 100_000
 """Size of the random sample of rows on which k-means++ runs."""
 ROWS_PER_CLUSTER = 100
 """Rows of that sample per cluster, where that is more."""
+MIN_DIFFICULTY = 0.1
+"""Added to the difficulty of each item in weighted views, so that no weight is near zero."""
+LARGEST_SCALE = 10
+"""Views of a sampler are scaled if their largest weight is beyond two to this power."""
 ROW_LABEL = np.dtype([("label", np.int32), ("vote", np.float64)])
 """Result per row: its cluster, and the fraction of the views that vote for it."""
 ROW_STATE = np.dtype([("label", np.int32), ("bound", np.float64)])
@@ -175,9 +185,18 @@ def assign_pass(
 ) -> tuple[Array, PassStatistics]:
     """Assign every row of a block by vote; on ties it keeps its label, unless ``fresh``."""
     before = _state(block, fresh)
-    vote = instance_votes if isinstance(views, Draws) else view_votes
-    labels, _ = vote(block.rows, centers, views, before["label"])  # type: ignore[arg-type]
+    labels, _ = _votes(block.rows, centers, views, before["label"])
     return _finish(block, before, labels, np.zeros(len(labels)), len(labels), len(centers))
+
+
+def _votes(
+    rows: Array, centers: Array, views: PassViews, incumbents: Array | None = None
+) -> tuple[Array, Array]:
+    if isinstance(views, Draws):
+        return instance_votes(rows, centers, views, incumbents)
+    if views.ndim == 3:
+        return center_votes(rows, views, incumbents)
+    return view_votes(rows, centers, views, incumbents)
 
 
 def bounded_pass(
@@ -254,11 +273,12 @@ def _next_centers(source: BlockSource, centers: Array, statistics: PassStatistic
 
 
 def passes(
-    source: BlockSource, centers: Array, views_of: Callable[[int], PassViews], prune: bool
+    source: BlockSource, centers: Array, views_of: Callable[[int], Any], prune: bool
 ) -> Iterator[tuple[Array, float, int, int]]:
     """Iterate assignment and update indefinitely (Algorithm 6, lines 4 to 14).
 
-    ``views_of`` maps the index of a pass to its views; ``prune`` skips rows whose label cannot
+    ``views_of`` maps the index of a pass to its views, which may be a function of the partition so
+    far (``ViewsOfPartition``); ``prune`` skips rows whose label cannot
     change, which is exact if all passes share the same views. Each pass yields the centres, the
     sum of their squared shifts, and the numbers of rows that changed cluster and were evaluated.
     """
@@ -268,6 +288,7 @@ def passes(
         kernel, state = (bounded_pass, (drift,)) if prune else (assign_pass, ())
         if index == 0:
             source.reset()
+        views = settle_views(views, centers, index == 0)
         call = kernel, centers, views, index == 0, *state
         statistics = source.reduce_with_state(*call, combine=add_statistics)
         moved = _next_centers(source, centers, statistics)
@@ -281,7 +302,7 @@ def passes(
 def run_until_converged(
     source: BlockSource,
     centers: Array,
-    views_of: Callable[[int], PassViews],
+    views_of: Callable[[int], Any],
     prune: bool,
     max_iter: int,
     tol: float,
@@ -305,7 +326,7 @@ def run_until_converged(
 def anneal(
     source: BlockSource,
     centers: Array,
-    views_of: Callable[[int], PassViews],
+    views_of: Callable[[int], Any],
     prune: bool,
     n_passes: int,
     step: Callable[[], bool],
@@ -329,17 +350,119 @@ def anneal(
 
 
 def draw_pass_views(
-    n_features: int, draws: Draws, resample: str, max_iter: int, n_final: int
-) -> tuple[Callable[[int], PassViews], Array]:
-    """Return a function from pass index to views, and the final views."""
+    n_items: int,
+    draws: Draws,
+    resample: str,
+    max_iter: int,
+    n_final: int,
+    sampler: Callable[[int], Any] | None = None,
+) -> tuple[Callable[[int], Any], Array]:
+    """Return a function from pass index to views of features or rows, and the final views."""
     *seeds, last = draw_seeds(draws.seed, max_iter + 1)
-    final = draw_feature_views(n_features, draws._replace(n_views=n_final, seed=last))
+    draw = partial(draw_item_views, n_items, sampler)
+    final = draw(draws._replace(n_views=n_final, seed=last))
     if resample == "fit":
-        shared = draw_feature_views(n_features, draws)
+        shared = draw(draws)
         return lambda _: shared, final if n_final != draws.n_views else shared
     if resample == "instance":
         return lambda index: draws._replace(seed=seeds[index]), final
-    return lambda index: draw_feature_views(n_features, draws._replace(seed=seeds[index])), final
+    return lambda index: draw(draws._replace(seed=seeds[index])), final
+
+
+def draw_item_views(n_items: int, sampler: Callable[[int], Any] | None, draws: Draws) -> Array:
+    """Draw views, by the sampler if there is one; its extreme weights are scaled, exactly."""
+    if sampler is None:
+        return draw_feature_views(n_items, draws)
+    views = sample_views(sampler, n_items)
+    exponents = np.frexp(views.max(axis=1))[1]
+    exponents[np.abs(exponents) <= LARGEST_SCALE] = 0
+    return np.asarray(np.ldexp(views, -exponents[:, None]))
+
+
+def refine_views(
+    source: BlockSource, views: Any, of_rows: bool, weighted: bool
+) -> Array | ViewsOfPartition:
+    """Make views that depend on the partition, if they are of rows or weighted."""
+    if not (of_rows or weighted):
+        return views  # type: ignore[no-any-return]
+    return partial(views_of_partition, source, views, of_rows, weighted)
+
+
+def settle_views(views: Any, centers: Array, fresh: bool) -> Any:
+    """Compute views that depend on the partition; others stay as they are."""
+    return views(centers, fresh) if callable(views) else views
+
+
+def views_of_partition(
+    source: BlockSource, views: Array, of_rows: bool, weighted: bool, centers: Array, fresh: bool
+) -> Array:
+    """Weight views by the partition so far; give the centres of views of the rows.
+
+    Without a partition (``fresh``) the weights are those drawn, and the centres the initial ones.
+    """
+    if fresh:
+        return centers[None] if of_rows else views
+    if weighted:
+        difficulty = row_difficulty if of_rows else feature_difficulty
+        weights = MIN_DIFFICULTY + difficulty(source, centers)
+        views = views * (weights / weights.mean())
+    return view_centers(source, centers, views) if of_rows else views
+
+
+def row_difficulty(source: BlockSource, centers: Array) -> Array:
+    """Divide squared distances to the own centre by those to the nearest other: (n_rows,)."""
+    return np.concatenate(list(source.map(_distance_ratios, centers)))
+
+
+def _distance_ratios(block: Block, centers: Array) -> Array:
+    labels, every_row = _state(block, fresh=False)["label"], np.arange(len(block.rows))
+    distances = np.stack(
+        [own_distances(block.rows, centers, np.full_like(labels, k)) for k in range(len(centers))]
+    )
+    own = distances[labels, every_row]
+    distances[labels, every_row] = np.inf
+    other = distances.min(axis=0)
+    # a row at both centres is as undecided as one halfway
+    return np.where(other > 0, np.minimum(own / np.where(other > 0, other, 1.0), 1.0), 1.0)
+
+
+def feature_difficulty(source: BlockSource, centers: Array) -> Array:
+    """Compute the share of each feature's variance that is not between clusters: (n_features,)."""
+    mean = cluster_means(source.reduce(_residual_sums, None, combine=add_cluster_sums))
+    total = source.reduce(_residual_sums, mean, combine=add_cluster_sums).sums[0]
+    within = source.reduce(_residual_sums, centers, combine=add_cluster_sums).sums[0]
+    varies = total > 0
+    return np.where(varies, np.minimum(within / np.where(varies, total, 1.0), 1.0), 0.0)
+
+
+def _residual_sums(block: Block, centers: Array | None) -> ClusterSums:
+    """Sum the squared differences to the own centre; without centres, sum the rows."""
+    nothing = np.zeros(len(block.rows), np.int32)
+    values = block.rows
+    if centers is not None:
+        labels = nothing if len(centers) == 1 else _state(block, fresh=False)["label"]
+        values = np.square(block.rows - centers[labels].astype(np.float64))
+    return cluster_sums(values, block.weights, nothing, 1)
+
+
+def view_centers(source: BlockSource, centers: Array, views: Array) -> Array:
+    """Means of each cluster's rows in each view of the rows; without rows, the given centre."""
+    sums = source.reduce(_view_sums, len(centers), views, combine=_add_view_sums)
+    found = [
+        np.where(each.totals[:, None] > 0, cluster_means(each), centers).astype(centers.dtype)
+        for each in sums
+    ]
+    return np.stack(found)
+
+
+def _view_sums(block: Block, n_clusters: int, views: Array) -> list[ClusterSums]:
+    labels = _state(block, fresh=False)["label"]
+    here = views[:, block.start : block.start + len(block.rows)]
+    return [cluster_sums(block.rows, block.weights * view, labels, n_clusters) for view in here]
+
+
+def _add_view_sums(one: list[ClusterSums], other: list[ClusterSums]) -> list[ClusterSums]:
+    return [add_cluster_sums(*pair) for pair in zip(one, other, strict=True)]
 
 
 def mean_variance(source: BlockSource) -> float:
@@ -377,9 +500,12 @@ def label_rows(
 
     Returns an array of dtype ``ROW_LABEL``, and the result of :func:`cluster_totals`.
     """
-    labels, counts = view_votes(block.rows, centers, deciding)
+    labels, counts = _votes(block.rows, centers, deciding)
     if deciding is not views:
-        counts = agreeing_views(block.rows, centers, views, labels)
+        if views.ndim == 3:
+            counts = agreeing_centers(block.rows, views, labels)
+        else:
+            counts = agreeing_views(block.rows, centers, views, labels)
     values = np.empty(len(labels), ROW_LABEL)
     values["label"], values["vote"] = labels, counts / len(views)
     return values, _totals(block, centers, labels)
@@ -387,7 +513,7 @@ def label_rows(
 
 def cluster_totals(block: Block, centers: Array, deciding: Array) -> tuple[float, Array, Array]:
     """Inertia, and number and weight of each cluster's rows, by the deciding views."""
-    labels, _ = view_votes(block.rows, centers, deciding)
+    labels, _ = _votes(block.rows, centers, deciding)
     return _totals(block, centers, labels)
 
 
