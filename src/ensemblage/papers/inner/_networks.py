@@ -42,6 +42,7 @@ from ensemblage.inner import InnerBayesNetClassifier, draw_views, mean_of_views
 from ensemblage.papers._declaration import (
     PaperScope,
     PaperTable,
+    PrintedTable,
     Scales,
     paper_cell,
     paper_dataset,
@@ -121,6 +122,27 @@ def share_row(
     known = inner.values if plain else []
     share = 100.0 * len(improving(known, plain)) / len(known) if known else None
     return ResultRow(row, column, paper, share, None, len(known), inner.failures)
+
+
+RANGES = ("sample size from (%)", "sample size to (%)", "ensemble size from", "ensemble size to")
+"""The paper's columns S-Size and En-Size: the range of the settings that improved."""
+
+
+def range_rows(
+    printed: PrintedTable, row: str, settings: Mapping[tuple[int, float], Repeats], plain: Repeats
+) -> list[ResultRow]:
+    """Smallest and largest sizes of the settings that improved on the plain method.
+
+    ``repeats`` counts these settings; there is no standard error.
+    """
+    better = [setting for setting, values in settings.items() if improving([values], plain)]
+    shares = [round(100 * share) for _, share in better]
+    sizes = [size for size, _ in better]
+    limits = [end(each) for each in (shares, sizes) for end in (min, max)] if better else [None] * 4
+    return [
+        ResultRow(row, column, printed.value(row, column), limit, None, len(better))
+        for column, limit in zip(RANGES, limits, strict=True)
+    ]
 
 
 PLAIN = "plain network"
