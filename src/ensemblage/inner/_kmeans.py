@@ -17,6 +17,7 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import (
@@ -98,6 +99,16 @@ def positive_weights(sample_weight: Any, X: Array) -> NDArray[np.float64]:
     return weights if usual else read_weights(sample_weight, X)
 
 
+def _views_of_features(model: Any) -> bool:
+    """Whether ``partial_fit`` can draw views: those of rows are samples of all rows."""
+    if model.view_of == "rows":
+        raise AttributeError(
+            "view_of='rows' draws views of all rows, but partial_fit sees one batch at a time. Use "
+            "fit, or view_of='features'."
+        )
+    return True
+
+
 def labelled_blocks(model: Any, source: BlockSource) -> Iterator[tuple[Array, ClusterSums]]:
     """Yield labels and cluster sums of each block of rows, by a fitted model."""
     deciding = model._deciding(model.views_)  # noqa: SLF001
@@ -133,13 +144,26 @@ class InnerKMeans(
     n_views : int, default=50
         Number of views that vote on a row, the paper's ensemble size E.
     view_size : float or int, default=0.5
-        Features drawn by each view: a fraction (float), the paper's sample size S, or a number
-        (int).
+        Features (or rows) drawn by each view: a fraction (float), the paper's sample size S, or a
+        number (int).
     replace : bool, default=True
-        Whether features are drawn with replacement; a feature drawn twice has weight two.
+        Whether they are drawn with replacement; a feature drawn twice has weight two.
     resample : {"iteration", "fit", "instance"}, default="iteration"
         When views are drawn: in each pass, once per initialisation, or for each row in each pass
         as in the paper's pseudocode. ``schedule="paper"`` converges only with ``"fit"``.
+        ``"instance"`` excludes the three options that follow.
+    view_of : {"features", "rows"}, default="features"
+        What a view is a sample of. The views of rows have centres of their own, the means of their
+        rows in each cluster; they are nearly equal, so that the votes seldom differ, and need
+        rows in memory.
+    views : {"uniform", "weighted"}, default="uniform"
+        ``"weighted"`` is boosting inside K-means: in each pass, views give more weight to features
+        that the clusters so far explain badly, or to rows between clusters.
+    sampler : callable or None, default=None
+        Function from the number of features (or rows) to their weights in each view, an array of
+        shape (n_views, n_items), for instance a :class:`ViewSampler`. It is called whenever views
+        are drawn; then ``n_views``, ``view_size`` and ``replace`` are not used. A model with a
+        function of your own cannot be saved; one with a ``ViewSampler`` can.
     schedule : {"anneal", "paper"}, default="anneal"
         ``"paper"`` is Algorithm 6. ``"anneal"`` runs up to 20 voting passes, fewer if one
         changes no row, averages the centres over the later half of them, and then iterates to
@@ -177,9 +201,10 @@ class InnerKMeans(
     votes_ : ndarray of shape (n_samples,)
         Fraction of the views ``views_`` that vote for the row's cluster.
     views_ : ndarray of shape (n_final_views, n_features)
-        How often each view drew each feature: the ``4 * n_views`` final views of the annealed
-        schedule, or the ``n_views`` of the last pass if ``schedule="paper"``; with
-        ``resample="instance"``, one further draw shared by all rows.
+        How often each view drew each feature, or its weights: the ``4 * n_views`` final views of
+        the annealed schedule, or the ``n_views`` of the last pass if ``schedule="paper"``; with
+        ``resample="instance"``, one further draw shared by all rows. With ``view_of="rows"`` the
+        centres of each view, of shape (n_final_views, n_clusters, n_features).
     inertia_ : float
         Weighted sum of squared distances of the rows to their prototypes, over all features:
         the objective of K-means, which voting does not minimise.
@@ -210,8 +235,25 @@ class InnerKMeans(
     ``max_iter`` limits the passes. An empty cluster is moved to the row farthest from its own
     centre.
 
-    With ``resample="fit"``, a row is skipped while the centres have moved too little for half of
-    its views to change their vote; the labels are the same as without skipping.
+    A view of the rows that drew row i :math:`w_{ei}` times (times its sample weight) votes for
+    :math:`\arg\min_k \lVert x - \mu^e_k \rVert^2`, where :math:`\mu^e_k` is the weighted mean of
+    the rows in cluster k, or :math:`\mu_k` if the view has none of them. Before the first
+    assignment all views have the initial centres.
+
+    Boosting, which the paper leaves to future work: ``views="weighted"`` multiplies the weights
+    :math:`w` of each view by :math:`0.1 + b`, divided by its mean, where b is from 0 to 1 and says
+    how badly the partition so far does: for feature j the share of its variance that is not
+    between clusters,
+
+    .. math:: b_j = \sum_i (x_{ij} - \mu_{k(i)j})^2 \Big/ \sum_i (x_{ij} - \bar x_j)^2 ,
+
+    at most 1, and for row i in cluster k(i)
+    :math:`b_i = \lVert x_i - \mu_{k(i)} \rVert^2 / \min_{k \ne k(i)} \lVert x_i - \mu_k \rVert^2`,
+    at most 1. The first pass has no partition, and its views are uniform.
+
+    With ``resample="fit"`` and uniform views of features, a row is skipped while the centres have
+    moved too little for half of its views to change their vote; the labels are the same as without
+    skipping.
 
     Scaling a single column changes the distances; standardise columns of different units.
 
@@ -389,13 +431,16 @@ class InnerKMeans(
         n_iter, n_evaluated = run.n_iter + voted.n_iter, run.n_evaluated + voted.n_evaluated
         return run._replace(n_iter=n_iter, n_evaluated=n_evaluated), views
 
+    @available_if(_views_of_features)
     @guarded_fit
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> InnerKMeans:
         """Update the clusters with a batch of rows (online learning).
 
         The first call is the same as ``fit``. Each further call makes one voting pass over the
         batch and updates the centres as in mini-batch K-means. The result approximates ``fit`` on
-        all rows, as each row is used once.
+        all rows, as each row is used once. Weighted views are weighted by the batch's assignment
+        to the nearest prototypes; with ``resample="fit"`` the views stay those of the first call.
+        Views of rows are samples of all rows, and therefore need ``fit``.
 
         Parameters
         ----------
@@ -411,11 +456,6 @@ class InnerKMeans(
         self : object
             The estimator, with ``labels_``, ``votes_`` and ``inertia_`` of this batch.
         """
-        if self.view_of == "rows":
-            raise ValueError(
-                "view_of='rows' draws views of all rows, but partial_fit sees a batch at a time. "
-                "Use fit, or view_of='features'."
-            )
         if not hasattr(self, "cluster_centers_"):
             fitted: InnerKMeans = self.fit(X, sample_weight=sample_weight)
             return fitted

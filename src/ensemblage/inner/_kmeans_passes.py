@@ -429,8 +429,13 @@ def _distance_ratios(block: Block, centers: Array) -> Array:
 def feature_difficulty(source: BlockSource, centers: Array) -> Array:
     """Compute the share of each feature's variance that is not between clusters: (n_features,)."""
     mean = cluster_means(source.reduce(_residual_sums, None, combine=add_cluster_sums))
-    total = source.reduce(_residual_sums, mean, combine=add_cluster_sums).sums[0]
-    within = source.reduce(_residual_sums, centers, combine=add_cluster_sums).sums[0]
+    total, within = (
+        found.sums[0] + found.sums_lost[0]
+        for found in (
+            source.reduce(_residual_sums, each, combine=add_cluster_sums)
+            for each in (mean, centers)
+        )
+    )
     varies = total > 0
     return np.where(varies, np.minimum(within / np.where(varies, total, 1.0), 1.0), 0.0)
 
