@@ -563,7 +563,8 @@ class InnerKMeans(
         """
         check_is_fitted(self)
         source, centers = self._new_source(X)
-        values, _ = source.collect(label_rows, centers, self._deciding(self.views_), self.views_)
+        deciding = self._deciding(self.views_)  # the views that agree are not needed
+        values, _ = source.collect(label_rows, centers, deciding, deciding)
         labels: Array = values["label"].copy()
         return labels
 
@@ -636,7 +637,7 @@ class InnerKMeans(
     def _check_fitted(self) -> None:
         """Validate prototypes and views before compiled code reads them."""
         sizes = {"clusters": self.n_clusters, "features": self.n_features_in_}
-        of_rows = np.ndim(vars(self).get("views_")) == 3
+        of_rows = getattr(vars(self).get("views_"), "ndim", 2) == 3
         shape = "(*, clusters, features)" if of_rows else "(*, features) 0.."
         expect_fitted(self, {**FITTED, "views_": f"float {shape}"}, **sizes)
         expect(len(self.views_) > 0, "views_ is empty")

@@ -183,7 +183,8 @@ class InnerSampling(PaperTable[SamplingGrid]):
 
     def _grid_table(self, found: SamplingResults, scope: PaperScope, replace: bool) -> ResultTable:
         """Gain in NMI over K-means by ensemble size and sample size."""
-        rows, by_dataset = [], {name: [] for name in scope.datasets}
+        rows: list[ResultRow] = []
+        by_dataset: dict[str, list[float]] = {name: [] for name in scope.datasets}
         grid = self.scale_of(scope)
         for share, size in product(grid.shares, grid.sizes):
             gains = found.gains(scope.datasets, (size, share), "features", replace)
@@ -206,12 +207,13 @@ class InnerSampling(PaperTable[SamplingGrid]):
 
     def _row_table(self, found: SamplingResults, scope: PaperScope) -> ResultTable:
         """Gain of views of rows beside views of as many features."""
-        rows, summary = [], []
+        rows: list[ResultRow] = []
+        summary: list[str] = []
         grid = self.scale_of(scope)
         size = ROW_VIEWS if ROW_VIEWS in grid.sizes else grid.sizes[0]
         for method, n_views in (("features", size), ("rows", ROW_VIEWS)):
             for replace, mode in MODES.items():
-                title, means = f"views of {method}, {mode}", {}
+                title, means = f"views of {method}, {mode}", dict[str, list[float]]()
                 for share in grid.row_shares:
                     gains = found.gains(scope.datasets, (n_views, share), method, replace)
                     failures = sum(
