@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial, wraps
 from importlib import import_module
 from importlib.resources import files
-from math import isnan
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
@@ -43,7 +42,7 @@ class Remarks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PrintedTable(Remarks, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A table or figure as printed in the paper: for each row, one value per column, or nan.
+    """A table or figure as printed in the paper: for each row, one value per column.
 
     ``remarks`` is the stem of the file with notes that it shares with other tables.
     """
@@ -61,8 +60,7 @@ class PrintedTable(Remarks, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     def value(self, row: str, column: str) -> float | None:
         if row not in self.rows or column not in self.columns:
             return None
-        found = self.rows[row][self.columns.index(column)]
-        return None if isnan(found) else found
+        return self.rows[row][self.columns.index(column)]
 
     def note(self, row: str) -> str:
         """Note on a row; may be empty."""

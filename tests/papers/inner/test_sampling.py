@@ -4,7 +4,7 @@ import pytest
 
 from ensemblage.papers import paper_experiment
 from ensemblage.papers._declaration import read_printed
-from ensemblage.papers.inner._networks import RANGES
+from ensemblage.papers.inner._networks import RANGES, range_rows
 from ensemblage.studies import CellResult
 
 
@@ -46,8 +46,10 @@ def test_gains_by_setting(tables):
 
 def test_a_dataset_without_printed_range_has_none():
     printed = read_printed("inner-table2")
-    assert [printed.value("ecoli", column) for column in RANGES] == [None] * 4
-    assert [printed.value("glass", column) for column in RANGES] == [40, 90, 10, 100]
+    rows = range_rows(printed, "ecoli", {(10, 0.5): {0: 1.0}}, {0: 1.0})
+    assert [(row.column, row.paper, row.ours) for row in rows] == [(c, None, None) for c in RANGES]
+    rows = range_rows(printed, "glass", {(10, 0.5): {0: 1.0}, (20, 0.3): {0: 2.0}}, {0: 1.0})
+    assert [(row.paper, row.ours) for row in rows] == [(40, 30), (90, 30), (10, 20), (100, 20)]
 
 
 def test_a_full_sample_without_replacement_is_k_means():

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from itertools import product
+from math import isnan
 from typing import Any, NamedTuple
 
 import msgspec
@@ -139,9 +140,13 @@ def range_rows(
     shares = [round(100 * share) for _, share in better]
     sizes = [size for size, _ in better]
     limits = [end(each) for each in (shares, sizes) for end in (min, max)] if better else [None] * 4
+    theirs = [printed.value(row, column) for column in RANGES]
     return [
-        ResultRow(row, column, printed.value(row, column), limit, None, len(better))
-        for column, limit in zip(RANGES, limits, strict=True)
+        # the paper prints no range, nan, where no setting improved
+        ResultRow(
+            row, column, None if paper is None or isnan(paper) else paper, limit, None, len(better)
+        )
+        for column, paper, limit in zip(RANGES, theirs, limits, strict=True)
     ]
 
 

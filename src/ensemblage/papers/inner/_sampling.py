@@ -155,7 +155,7 @@ class InnerSampling(PaperTable[SamplingGrid]):
             tables += [
                 self._table(
                     f"{measure}-improved", f"Settings that beat K-means, {TITLES[measure]}",
-                    "share of settings (%)", [*shares, *means], closeness([*shares, *means], 0),
+                    "share of settings (%)", [*shares, *means], closeness(shares, 0),
                     scope,
                 ),
                 self._table(
