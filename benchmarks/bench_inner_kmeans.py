@@ -4,17 +4,19 @@ import time
 import tracemalloc
 
 import numpy as np
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._testing import ignore_warnings
 
 from all_benchmarks import row
 from ensemblage.blocks import MemoryBlocks, merge
 from ensemblage.inner import Draws, InnerKMeans, draw_feature_views
-from ensemblage.inner._kmeans import assign_pass
+from ensemblage.inner._kmeans_passes import assign_pass
 
 N, D, K, E = 100_000, 16, 10, 50
 REPEATS = 9
+BATCHES = (256, 4096)
+"""Rows of a batch in online learning."""
 
 
 def best_of(function, repeats=REPEATS):
@@ -85,8 +87,34 @@ def growth():
           + ", ".join(f"{n:.0e}: {each / base:.2f}" for n, each in times.items()))  # fmt: skip
 
 
+def online(dtype):
+    """``partial_fit`` batch by batch, and ``predict``, beside mini-batch K-means."""
+    X, centers, _ = case(N, dtype)
+    models = {
+        "MiniBatchKMeans": MiniBatchKMeans(K, init=centers, n_init=1, random_state=0),
+        "InnerKMeans": InnerKMeans(K, n_views=E, init=centers, random_state=0),
+        "InnerKMeans, resample='fit'": InnerKMeans(
+            K, n_views=E, init=centers, resample="fit", random_state=0
+        ),
+        "InnerKMeans, 10 views": InnerKMeans(K, n_views=10, init=centers, random_state=0),
+    }
+    for size in BATCHES:
+        batches = [X[i : i + size] for i in range(0, 20 * size, size)]
+        updates, predictions = {}, {}
+        for name, model in models.items():
+            ignore_warnings(category=ConvergenceWarning)(model.partial_fit)(batches[0])
+            updates[name] = best_of(lambda m=model, b=batches: [m.partial_fit(x) for x in b])
+            predictions[name] = best_of(lambda m=model, b=batches: [m.predict(x) for x in b])
+        for what, times in (("partial_fit", updates), ("predict", predictions)):
+            base = times["MiniBatchKMeans"]
+            line = [f"{name} {1e3 * each / len(batches):.2f} ms ({each / base:.1f}x)"
+                    for name, each in times.items()]  # fmt: skip
+            print(f"{dtype.__name__}: {what} of {size} rows: {', '.join(line)}")
+
+
 if __name__ == "__main__":
     for kind in (np.float32, np.float64):
         against_lloyd(against_the_product(kind), kind)
         peak_memory(kind)
+        online(kind)
     growth()

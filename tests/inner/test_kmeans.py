@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.cluster import KMeans
@@ -9,22 +9,28 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ensemblage.blocks import Block, MemoryBlocks
-from ensemblage.inner import Draws, InnerEnsemble, InnerKMeans, draw_feature_views
-from ensemblage.inner._kmeans import (
+from ensemblage.inner import Draws, InnerEnsemble, InnerKMeans, ViewSampler, draw_feature_views
+from ensemblage.inner._kmeans_kernels import center_votes, cluster_sums, view_votes
+from ensemblage.inner._kmeans_passes import (
     anneal,
     assign_pass,
     bounded_pass,
     cluster_totals,
     distant_rows,
+    draw_item_views,
     draw_pass_views,
     farthest_rows,
+    feature_difficulty,
     label_rows,
     random_rows,
+    row_difficulty,
     run_until_converged,
     update_by_batch,
+    view_centers,
+    views_of_partition,
 )
-from ensemblage.inner._kmeans_kernels import cluster_sums, view_votes
-from reference.inner_kmeans import algorithm_6
+from ensemblage.persistence import load, save
+from reference.inner_kmeans import algorithm_6, boosted_weights, vote_of_row_views
 from reference.inner_kmeans import label_rows as label_slowly
 from reference.papers_data import read
 
@@ -103,8 +109,8 @@ def test_too_few_positive_weights_draw_from_all_rows():
 
 
 def test_k_means_plus_plus_runs_on_a_sample_of_rows_with_weight(monkeypatch):
-    monkeypatch.setattr("ensemblage.inner._kmeans.START_ROWS", 40)
-    monkeypatch.setattr("ensemblage.inner._kmeans.ROWS_PER_CLUSTER", 2)
+    monkeypatch.setattr("ensemblage.inner._kmeans_passes.START_ROWS", 40)
+    monkeypatch.setattr("ensemblage.inner._kmeans_passes.ROWS_PER_CLUSTER", 2)
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(500, 2)) + 50 * np.eye(3, 2)[rng.integers(3, size=500)]
     weights = (rows[:, 0] > 0).astype(float)
@@ -337,6 +343,10 @@ def test_partial_fit_with_another_number_of_clusters_raises():
     [
         InnerKMeans(n_views=5),
         InnerKMeans(n_views=5, schedule="paper", resample="fit"),
+        InnerKMeans(n_views=5, views="weighted", schedule="paper", max_iter=30),
+        InnerKMeans(view_of="rows", sampler=ViewSampler(5, 0.8, random_state=0)),
+        InnerKMeans(n_views=5, view_of="rows", views="weighted", assign="vote"),
+        InnerKMeans(sampler=ViewSampler(5, 0.8, random_state=0)),
     ],
     expected_failed_checks=lambda _: {
         "check_sample_weight_equivalence_on_dense_data": "weighted rows and repeated rows start "
@@ -536,3 +546,174 @@ def test_callbacks_count_passes():
     counter = Count()
     model = InnerKMeans(3, random_state=0).set_callbacks(counter).fit(X)
     assert counter.passes == model.n_iter_
+
+
+def labelled(rows, centers, block_rows=100, weights=None):
+    """Rows that are assigned to their nearest centres."""
+    source = MemoryBlocks(rows, weights, block_rows=block_rows)
+    identity = np.ones((1, rows.shape[1]))
+    states = source.map_with_state(assign_pass, centers, identity, True)
+    assert sum(found.n_evaluated for found in states) == len(rows)
+    return source
+
+
+def test_difficulty_of_rows_and_features_by_hand():
+    source = MemoryBlocks(ROWS, WEIGHTS)
+    list(source.map_with_state(assign_pass, CENTERS, ALL_FEATURES, True))
+    # squared distances: own 0, 1, 0, 36; other 64, 49, 64, 100
+    np.testing.assert_array_equal(row_difficulty(source, CENTERS), [0, 1 / 49, 0, 0.36])
+    # first feature: within 2 * 1; total 102.857...; second: within 3 * 36; total 3 * 36 - 18^2 / 7
+    total = 1 * 0 + 2 * 1 + 64 + 3 * 64 - (2 + 8 + 24) ** 2 / 7
+    np.testing.assert_allclose(feature_difficulty(source, CENTERS), [2 / total, 1.0])
+
+
+def test_centres_of_views_of_rows_by_hand():
+    source = MemoryBlocks(ROWS, WEIGHTS)
+    list(source.map_with_state(assign_pass, CENTERS, ALL_FEATURES, True))
+    views = np.array([[1.0, 1.0, 0.0, 1.0], [3.0, 0.0, 0.0, 0.0]])
+    found = view_centers(source, CENTERS, views)
+    # weights 1, 2 in the first cluster; a view without rows of the second keeps its centre
+    np.testing.assert_allclose(found, [[[2 / 3, 0], [8, 6]], [[0, 0], [8, 0]]])
+
+
+@pytest.mark.parametrize("of_rows", [True, False])
+@given(st.integers(0, 1000))
+@settings(max_examples=20)
+def test_weighted_views_equal_the_slow_ones(of_rows, seed):
+    rng = np.random.default_rng(seed)
+    rows, views = rng.normal(size=(17, 3)), rng.integers(0, 3, size=(4, 17 if of_rows else 3))
+    source = labelled(rows, rows[:3])
+    labels = np.concatenate([state["label"] for state in source._states])
+    weights = views * boosted_weights(rows, labels, rows[:3], of_rows)
+    found = views_of_partition(source, views.astype(float), of_rows, True, rows[:3], False)
+    if not of_rows:
+        np.testing.assert_allclose(found, weights, rtol=1e-9)
+        return
+    fresh, counts = center_votes(rows, found)
+    for row, label, votes in zip(rows, fresh, counts, strict=True):
+        tally = vote_of_row_views(rows, np.ones(17), labels, row, rows[:3], weights)
+        assert (tally.index(max(tally)), max(tally)) == (label, votes)
+
+
+@given(st.integers(1, 17))
+def test_weights_of_views_do_not_depend_on_the_blocks(block_rows):
+    rows = X[::9]
+    one, other = labelled(rows, rows[:3]), labelled(rows, rows[:3], block_rows)
+    for difficulty in (row_difficulty, feature_difficulty):
+        np.testing.assert_array_equal(difficulty(one, rows[:3]), difficulty(other, rows[:3]))
+    views = draw_feature_views(len(rows), Draws(5, 9, True, 0))
+    np.testing.assert_array_equal(*(view_centers(each, rows[:3], views) for each in (one, other)))
+
+
+OPTIONS = [
+    {"views": "weighted"},
+    {"view_of": "rows"},
+    {"view_of": "rows", "views": "weighted"},
+    {"sampler": ViewSampler(9, 0.5, replace=True, random_state=3)},
+    {"sampler": ViewSampler(9, 0.5, random_state=3), "views": "weighted", "view_of": "rows"},
+]
+
+
+@may_not_converge
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode["resample"] != "instance"])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_options_of_the_views_give_labels_that_predict_repeats(options, mode):
+    start = {"init": X[::50], "max_iter": 8, "random_state": 0}
+    model = InnerKMeans(3, n_views=9, **start, **options, **mode)
+    first = clone(model)._fit_blocks(MemoryBlocks(X, block_rows=13))
+    again = clone(model)._fit_blocks(MemoryBlocks(X))
+    model.fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    np.testing.assert_array_equal(first.labels_, again.labels_)
+    np.testing.assert_array_equal(first.cluster_centers_, again.cluster_centers_)
+    np.testing.assert_array_equal(first.views_, again.views_)
+    assert np.isfinite(model.views_).all()
+    assert 0 <= model.votes_.min() <= model.votes_.max() <= 1
+    assert model.views_.ndim == (3 if model.view_of == "rows" else 2)
+    assert model.inertia_ == pytest.approx(-model.score(X))
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_models_with_options_of_the_views_are_saved_and_loaded(options, tmp_path):
+    model = InnerKMeans(3, n_views=9, assign="vote", random_state=0, **options).fit(X)
+    save(model, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops").model
+    np.testing.assert_array_equal(again.predict(X), model.labels_)
+
+
+def test_a_sampler_of_the_same_draws_gives_the_same_clusters():
+    views = draw_feature_views(4, Draws(20, 2, True, 1))
+    given, scaled = (
+        InnerKMeans(3, sampler=lambda _, by=by: by * views, init=X[::50], resample="fit").fit(X)
+        for by in (1.0, 2.0**500)
+    )
+    np.testing.assert_array_equal(given.labels_, scaled.labels_)
+    np.testing.assert_array_equal(given.cluster_centers_, scaled.cluster_centers_)
+    np.testing.assert_array_equal(given.views_, views)
+    assert np.isfinite(scaled.views_).all()
+
+
+def test_views_of_all_rows_are_lloyds_algorithm():
+    start = X[::50]
+    lloyd = KMeans(3, init=start, n_init=1, tol=0.0, algorithm="lloyd").fit(X)
+    all_rows = {"view_of": "rows", "view_size": 1.0, "replace": False, "n_views": 3}
+    model = InnerKMeans(3, init=start, **all_rows, **PAPER).fit(X)
+    np.testing.assert_array_equal(model.labels_, lloyd.labels_)
+    np.testing.assert_allclose(model.cluster_centers_, lloyd.cluster_centers_, rtol=1e-6)
+    assert set(model.votes_) == {1.0}
+
+
+@pytest.mark.parametrize("options", [{"views": "weighted"}, OPTIONS[3]], ids=str)
+@pytest.mark.parametrize("resample", ["fit", "iteration"])
+def test_partial_fit_with_options_of_the_views_finds_separated_blobs(options, resample):
+    data, truth = make_blobs(900, centers=3, cluster_std=0.2, random_state=3)
+    options = {**options, "n_views": 9, "resample": resample}
+    if "sampler" in options:
+        options["sampler"] = ViewSampler(9, 1, replace=True, random_state=0)
+    model = InnerKMeans(3, random_state=0, **options)
+    for batch in range(0, 900, 300):
+        model.partial_fit(data[batch : batch + 300])
+    assert len(np.unique(np.c_[truth, model.predict(data)], axis=0)) == 3
+
+
+def test_partial_fit_with_views_of_rows_raises():
+    with pytest.raises(AttributeError, match="partial_fit"):
+        InnerKMeans(3, view_of="rows").partial_fit(X)
+
+
+def test_views_of_rows_on_disk_raise(tmp_path):
+    np.save(tmp_path / "rows.npy", X)
+    model = InnerKMeans(3, view_of="rows", random_state=0)
+    with pytest.raises(ValueError, match="view_of='rows' needs rows in memory"):
+        model.fit(str(tmp_path / "rows.npy"))
+    weighted = InnerKMeans(3, views="weighted", init=X[::50], random_state=0)
+    on_disk = clone(weighted).fit(str(tmp_path / "rows.npy"))
+    np.testing.assert_array_equal(on_disk.cluster_centers_, weighted.fit(X).cluster_centers_)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"resample": "instance", "views": "weighted"}, ValueError, "resample='instance' draws"),
+        ({"resample": "instance", "view_of": "rows"}, ValueError, "Use resample='iteration'"),
+        ({"resample": "instance", "sampler": np.ones}, ValueError, "sampler="),
+        ({"view_of": "cells"}, ValueError, "view_of"),
+        ({"views": "boosted"}, ValueError, "views"),
+        ({"sampler": 3}, ValueError, "sampler"),
+        ({"sampler": lambda n: np.ones((2, n + 1))}, ValueError, r"shape \(n_views, 4\)"),
+        ({"sampler": np.ones}, ValueError, r"shape \(n_views, 4\)"),
+        ({"sampler": lambda n: np.full((2, n), np.nan)}, ValueError, "finite weights"),
+        ({"sampler": lambda n: -np.ones((2, n))}, ValueError, "not negative"),
+        ({"sampler": lambda n: np.eye(2, n) * [[1], [0]]}, ValueError, "positive weight"),
+        ({"sampler": lambda n: [["a"] * n]}, TypeError, "array of numbers"),
+        ({"view_of": "rows", "view_size": 151, "replace": False}, ValueError, "151 of 150 items"),
+    ],
+)
+def test_invalid_views_raise(parameters, error, message):
+    with pytest.raises(error, match=message):
+        InnerKMeans(3, **parameters).fit(X)
+
+
+def test_views_are_drawn_by_the_sampler():
+    drawn = draw_item_views(3, lambda n: np.full((2, n), 2.0**-40), Draws(7, 2, True, 0))
+    np.testing.assert_array_equal(drawn, np.full((2, 3), 0.5))

@@ -15,9 +15,11 @@ from ensemblage.inner._kmeans_kernels import (
     _squares,
     _vote_by_instance,
     add_exactly,
+    agreeing_centers,
     agreeing_views,
     bounded_view_votes,
     center_drift,
+    center_votes,
     cluster_sums,
     compare_distances,
     instance_votes,
@@ -186,6 +188,25 @@ def test_ties_go_to_the_incumbent_else_to_the_lowest_index():
     incumbents = np.array([1, 0, -1], np.int32)
     assert view_votes(rows, CENTERS, VIEWS[:2], incumbents)[0].tolist() == [1, 0, 0]
     assert view_votes(rows, CENTERS, VIEWS[:2])[0].tolist() == [0, 0, 0]
+
+
+def test_views_with_centres_of_their_own_vote():
+    view_centers = np.array([[[0.0, 0.0], [4.0, 4.0]], [[3.0, 0.0], [4.0, 4.0]]])
+    rows = np.array([[3.0, 1.5], [0.0, 0.0], [4.0, 3.0]])
+    labels, counts = center_votes(rows, view_centers)
+    # the first row is nearer to the second centre in the first view only: a tie
+    assert (labels.tolist(), counts.tolist()) == ([0, 0, 1], [1, 2, 2])
+    assert center_votes(rows, view_centers, np.array([1, 1, -1], np.int32))[0].tolist() == [1, 0, 1]
+    assert agreeing_centers(rows, view_centers, np.array([1, 1, 1], np.int32)).tolist() == [1, 0, 2]
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 5))
+@settings(max_examples=30, deadline=None)
+def test_equal_centres_of_all_views_are_one_view_of_all_features(seed, n_clusters, n_views):
+    rows, centers, _ = draw(seed, 30, 4, n_clusters)
+    labels, counts = center_votes(rows, np.stack([centers] * n_views))
+    np.testing.assert_array_equal(labels, view_votes(rows, centers, np.ones((1, 4)))[0])
+    assert set(counts.tolist()) == {n_views}
 
 
 def test_agreeing_views_counts_votes_for_the_given_label():

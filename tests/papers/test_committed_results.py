@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ensemblage.evaluation import compare_methods
 from ensemblage.papers import paper_experiment
 from ensemblage.studies import CellResult
 
@@ -108,3 +109,43 @@ def test_networks_are_as_accurate_as_the_page_says(dataset, method, column, shar
 )
 def test_strata_have_the_errors_of_the_page(table, dataset, method, shared):
     check(table, dataset, method, method, str(shared / "data"))
+
+
+METHODS = {
+    "1, average": {"BN": "plain network", "IEBN": "inner, improving settings",
+                   "BGBN": "bagging, all sizes"},
+    "1, best": {"BN": "plain network", "IEBN": "inner, best setting",
+                "BGBN": "bagging, best size"},
+    **{
+        f"{table}, {part}": {
+            "K-means": "K-means", "IEK-m": f"inner, {inner}", "G-based": f"graph-based, {other}",
+            "HAC": f"linkage, {other}",
+        }
+        for table in (2, 3)
+        for part, inner, other in (
+            ("average", "improving settings", "all settings"),
+            ("best", "best setting", "best setting"),
+        )
+    },
+}  # fmt: skip
+
+
+def test_q_values_on_the_page_are_those_of_the_tables():
+    page = (RESULTS.parent / "inner-significance.md").read_text("utf-8")
+    lines = [line.strip("| ").split(" | ") for line in page.splitlines() if line.count("|") == 9]
+    rows = [line for line in lines if line[0] in METHODS]
+    assert len(rows) == 16
+    for table, pair, _, printed, _, _, ours, _ in rows:
+        methods = METHODS[table]
+        run = json.loads((RESULTS / f"inner-table{table[0]}.json").read_text("utf-8"))
+        values = {(row["row"], row["column"]): row for row in run["tables"][0]["rows"]}
+        names = list(dict.fromkeys(row for row, _ in values if row != "mean"))
+        for source, shown in (("paper", printed), ("ours", ours)):
+            scores = {key: [values[name, column][source] for name in names]
+                      for key, column in methods.items()}  # fmt: skip
+            (q,) = [
+                row.nemenyi_statistic
+                for row in compare_methods(scores).pairwise
+                if {row.first, row.second} == set(pair.split(", "))
+            ]
+            assert f"{q:.3f}" == shown, (table, pair, source)

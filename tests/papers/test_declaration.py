@@ -41,6 +41,8 @@ FULL = {
     "inner-table2": 15 * (1 + 100 + 3 * 10),
     "inner-table3": 15 * (1 + 100 + 3 * 10),
     "inner-noise": 15 * 4 * 2 * (3 + 3),
+    # K-means, and ten sizes of views of features and of rows with and without replacement
+    "inner-sampling": 3 * 15 * (1 + 2 * 10 + 2 * 10),
     # regression datasets are not in the small folder
     "inner-tree": 10 * 25 * 13,
     "flagship": 5 * 25,
@@ -62,6 +64,7 @@ CHEAP = {
     "inner-table2": ({"method": "kmeans"}, {"method": "inner"}),
     "inner-table3": ({"method": "consensus"}, {"method": "inner"}),
     "inner-noise": ({"method": "kmeans"}, {"method": "linkage"}),
+    "inner-sampling": ({"method": "kmeans"}, {"method": "rows"}),
     "inner-tree": ({"method": "shrunk-16"}, {"method": "ours-16"}),
     "flagship": ({"dataset": "iris"}, {"dataset": "wine"}),
     "sources": ({"method": "logistic"}, {"method": "one-per-source"}),

@@ -50,6 +50,41 @@ def update_centers(X, labels, centers):
     return np.array([mean(X[labels == k]) for k in range(len(centers))])
 
 
+def vote_of_row_views(X, row_weights, labels, row, centers, views):
+    """Vote of views of the rows: each has its own mean of every cluster, over all features."""
+    m = [0] * len(centers)
+    for view in views:
+        own = []
+        for k in range(len(centers)):
+            weights = [float(v * w) * (label == k)
+                       for v, w, label in zip(view, row_weights, labels, strict=True)]  # fmt: skip
+            total = sum(weights)
+            mean = centers[k]
+            if total > 0:
+                mean = sum(w * x for w, x in zip(weights, X, strict=True)) / total
+            own.append(((row - mean) ** 2).sum())
+        m[own.index(min(own))] += 1
+    return m
+
+
+def boosted_weights(X, labels, centers, of_rows):
+    """Weights of rows or features in weighted views, relative to those drawn."""
+    if of_rows:
+        difficulty = []
+        for row, label in zip(X, labels, strict=True):
+            squares = [((row - center) ** 2).sum() for center in centers]
+            own = squares.pop(label)
+            difficulty.append(min(own / min(squares), 1.0) if min(squares) > 0 else 1.0)
+    else:
+        difficulty = []
+        for j in range(X.shape[1]):
+            within = sum((row[j] - centers[k][j]) ** 2 for row, k in zip(X, labels, strict=True))
+            total = sum((row[j] - X[:, j].mean()) ** 2 for row in X)
+            difficulty.append(min(within / total, 1.0) if total > 0 else 0.0)
+    weights = 0.1 + np.array(difficulty)
+    return weights / weights.mean()
+
+
 def algorithm_6(X, centers, views_of_pass, max_iter):
     """Lines 3 to 15; ``views_of_pass(i)`` gives the views of pass i, which all rows share."""
     labels = np.full(len(X), -1)

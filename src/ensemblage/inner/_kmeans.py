@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import count, islice
+from functools import partial
 from numbers import Integral, Real
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import (
@@ -46,25 +47,27 @@ from ensemblage.blocks import (
     note_columns,
     open_blocks,
 )
-from ensemblage.inner._inner_ensemble import check_view_size, draw_feature_views
-from ensemblage.inner._kmeans_kernels import (
-    ClusterSums,
-    Draws,
-    add_cluster_sums,
-    agreeing_views,
-    bounded_view_votes,
-    center_drift,
-    cluster_means,
-    cluster_sums,
-    instance_votes,
-    move_row,
-    own_distances,
-    view_votes,
+from ensemblage.inner._inner_ensemble import check_view_size
+from ensemblage.inner._kmeans_kernels import ClusterSums, Draws, cluster_sums
+from ensemblage.inner._kmeans_passes import (
+    Run,
+    add_statistics,
+    anneal,
+    assign_pass,
+    cluster_totals,
+    draw_item_views,
+    draw_pass_views,
+    label_rows,
+    mean_variance,
+    refine_views,
+    run_until_converged,
+    settle_views,
+    start_centers,
+    update_by_batch,
+    views_of_partition,
 )
 
 Array = NDArray[Any]
-PassViews: TypeAlias = Array | Draws
-"""Views of a pass: shared by all rows, (n_views, n_features), or drawn per row by ``Draws``."""
 
 ANNEALED_PASSES = 20
 """Most voting passes of the annealed schedule."""
@@ -72,20 +75,13 @@ FINAL_VIEWS = 4
 """Final views of the annealed schedule, as a multiple of ``n_views``."""
 RANDOM_STARTS = 10
 """Initialisations for ``n_init="auto"`` with random rows or a callable ``init``."""
-START_ROWS = 100_000
-"""Size of the random sample of rows on which k-means++ runs."""
-ROWS_PER_CLUSTER = 100
-"""Rows of that sample per cluster, where that is more."""
+LARGEST_WEIGHT = 2.0**11
+"""Largest weight of a feature in a view, relative to its draws, for the range of the data."""
 SMALLEST_WEIGHT = 1e-100
 """Weights whose maximum is below this, or above its inverse, are rescaled."""
-ROW_LABEL = np.dtype([("label", np.int32), ("vote", np.float64)])
-"""Result per row: its cluster, and the fraction of the views that vote for it."""
-ROW_STATE = np.dtype([("label", np.int32), ("bound", np.float64)])
-"""State per row between passes: its cluster, and the centre movement its label tolerates."""
 FITTED = {
     "cluster_centers_": "float (clusters, features)",
     "cluster_weights_": "float (clusters) 0..",
-    "views_": "float (*, features) 0..",
     # not set for rows on disk or on a Dask cluster
     "labels_": "optional integer (rows) 0..<clusters",
     "votes_": "optional float (rows) 0..1.000001",
@@ -103,360 +99,14 @@ def positive_weights(sample_weight: Any, X: Array) -> NDArray[np.float64]:
     return weights if usual else read_weights(sample_weight, X)
 
 
-def start_centers(
-    source: BlockSource, n_clusters: int, init: Any, X: Array | None, seed: int
-) -> Array:
-    """Compute initial centres by ``init``; a callable needs the rows in memory."""
-    n_features = source.shape[1]
-    if isinstance(init, str):
-        draw = distant_rows if init == "k-means++" else random_rows
-        centers = draw(source, n_clusters, np.random.default_rng(seed))
-    elif callable(init):
-        if X is None:
-            raise ValueError(
-                f"init={init!r} needs rows in memory: for rows on disk or on a Dask cluster, use "
-                "'k-means++', 'random' or an array of centres."
-            )
-        centers = init(X, n_clusters, random_state=np.random.RandomState(seed))
-    else:
-        centers = init
-    centers = np.array(centers, dtype=source.dtype, order="C")
-    if centers.shape != (n_clusters, n_features) or not np.isfinite(centers).all():
-        raise ValueError(
-            f"init gives centres of shape {centers.shape}, expected finite values of shape "
-            f"(n_clusters, n_features) = {(n_clusters, n_features)}."
+def _views_of_features(model: Any) -> bool:
+    """Whether ``partial_fit`` can draw views: those of rows are samples of all rows."""
+    if model.view_of == "rows":
+        raise AttributeError(
+            "view_of='rows' draws views of all rows, but partial_fit sees one batch at a time. Use "
+            "fit, or view_of='features'."
         )
-    return centers
-
-
-def random_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) -> Array:
-    """Draw rows without replacement, with probability proportional to their weights."""
-    weights = source.weights
-    if np.count_nonzero(weights) < n_clusters:
-        weights = np.ones(len(weights))  # too few rows with a positive weight
-    share = weights / weights.sum()
-    chosen = rng.choice(len(weights), size=n_clusters, replace=False, p=share)
-    found = np.concatenate(list(source.map(_pick, np.sort(chosen))))
-    return found[np.argsort(np.argsort(chosen))]
-
-
-def distant_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) -> Array:
-    r"""Choose initial centres by greedy k-means++.
-
-    Each centre is the best of :math:`2 + \lfloor \log K \rfloor` rows drawn with probability
-    proportional to weight times squared distance to the nearest centre so far; the best reduces
-    the weighted sum of these distances most. Each block proposes one row per draw, and the blocks'
-    sums choose among these, so one pass serves all draws. With many rows, a random sample is
-    drawn first: two passes over all rows for each centre took a third of a fit.
-    """
-    n_trials = 2 + int(np.log(n_clusters))
-    n_rows, weights = max(START_ROWS, ROWS_PER_CLUSTER * n_clusters), source.weights
-    n_eligible = np.count_nonzero(weights)
-    if n_eligible > n_rows:
-        chosen = np.sort(rng.choice(n_eligible, n_rows, replace=False))
-        if n_eligible < len(weights):
-            chosen = np.flatnonzero(weights)[chosen]
-        rows = np.concatenate(list(source.map(_pick, chosen)))
-        source = MemoryBlocks(rows, np.ascontiguousarray(weights[chosen]))
-    centers = _draw(source, _weighted_candidates, rng, 1)
-    while len(centers) < n_clusters:
-        step = centers[-1:], len(centers) == 1
-        candidates = _draw(source, _distant_candidates, rng, n_trials, *step)
-        costs = source.reduce(_candidate_costs, candidates)
-        centers = np.concatenate([centers, candidates[[int(np.argmin(costs[0]))]]])
-    return centers
-
-
-def _draw(
-    source: BlockSource, kernel: Any, rng: np.random.Generator, n_draws: int, *state: Any
-) -> Array:
-    """Draw rows: the kernel returns one row per block and draw, and the block's total weight."""
-    inside, between = rng.random(n_draws), rng.random(n_draws)
-    run = source.map_with_state if state else source.map
-    found = list(run(kernel, inside, *state))
-    totals = np.cumsum([total for total, _ in found])
-    chosen = np.searchsorted(totals, between * totals[-1], side="right")
-    chosen = np.minimum(chosen, len(found) - 1)
-    return np.stack([found[block][1][draw] for draw, block in enumerate(chosen)])
-
-
-def _pick(block: Block, indices: Array) -> Array:
-    """Rows of the block by their sorted global indices."""
-    first, last = np.searchsorted(indices, [block.start, block.start + len(block.rows)])
-    return np.asarray(block.rows[indices[first:last] - block.start])
-
-
-def _weighted_candidates(block: Block, inside: Array) -> tuple[float, Array]:
-    return _weighted_rows(block.rows, block.weights, inside)
-
-
-def _distant_candidates(
-    block: Block, inside: Array, latest: Array, fresh: bool
-) -> tuple[Array, tuple[float, Array]]:
-    nearest = own_distances(block.rows, latest, np.zeros(len(block.rows), np.int32))
-    if not fresh:
-        nearest = np.minimum(nearest, block.state)
-    return nearest, _weighted_rows(block.rows, nearest * block.weights, inside)
-
-
-def _candidate_costs(block: Block, candidates: Array) -> tuple[Array]:
-    costs = np.empty(len(candidates))
-    for index in range(len(candidates)):
-        candidate = candidates[index : index + 1]
-        distances = own_distances(block.rows, candidate, np.zeros(len(block.rows), np.int32))
-        costs[index] = np.minimum(distances, block.state) @ block.weights
-    return (costs,)
-
-
-def _weighted_rows(rows: Array, weights: Array, inside: Array) -> tuple[float, Array]:
-    """Sum of the weights, and rows drawn with probability proportional to them."""
-    cumulated = np.cumsum(weights)
-    places = np.searchsorted(cumulated, inside * cumulated[-1], side="right")
-    return float(cumulated[-1]), rows[np.minimum(places, len(rows) - 1)]
-
-
-class PassStatistics(NamedTuple):
-    """Sums over the rows in one pass."""
-
-    sums: ClusterSums  # weighted sums of each cluster's rows
-    n_changed: int  # rows that changed cluster
-    n_evaluated: int  # rows whose distances were computed
-
-
-class Run(NamedTuple):
-    """Result of one initialisation."""
-
-    centers: Array
-    n_iter: int  # number of passes
-    n_evaluated: int  # rows evaluated, summed over passes
-    converged: bool  # whether the last loop converged before max_iter
-
-
-def assign_pass(
-    block: Block, centers: Array, views: PassViews, fresh: bool
-) -> tuple[Array, PassStatistics]:
-    """Assign every row of a block by vote; on ties it keeps its label, unless ``fresh``."""
-    before = _state(block, fresh)
-    vote = instance_votes if isinstance(views, Draws) else view_votes
-    labels, _ = vote(block.rows, centers, views, before["label"])  # type: ignore[arg-type]
-    return _finish(block, before, labels, np.zeros(len(labels)), len(labels), len(centers))
-
-
-def bounded_pass(
-    block: Block, centers: Array, views: Array, fresh: bool, drift: Array
-) -> tuple[Array, PassStatistics]:
-    """Assign as :func:`assign_pass`, skipping rows whose label cannot change.
-
-    The views must be the same in every pass of a run; ``drift`` is the decrease of the bounds by
-    the last update of the centres, by cluster.
-    """
-    before = _state(block, fresh)
-    bounds = before["bound"] - drift[before["label"]]
-    labels, bounds, n_evaluated = bounded_view_votes(
-        block.rows, centers, views, before["label"], bounds
-    )
-    return _finish(block, before, labels, bounds, n_evaluated, len(centers))
-
-
-def _state(block: Block, fresh: bool) -> Array:
-    if fresh or block.state is None:
-        return np.full(len(block.rows), np.array((-1, 0.0), ROW_STATE))
-    return np.asarray(block.state)
-
-
-def _finish(
-    block: Block, before: Array, labels: Array, bounds: Array, n_evaluated: int, n_clusters: int
-) -> tuple[Array, PassStatistics]:
-    after = np.empty(len(labels), ROW_STATE)
-    after["label"], after["bound"] = labels, bounds
-    sums = cluster_sums(block.rows, block.weights, labels, n_clusters)
-    n_changed = int(np.count_nonzero(labels != before["label"]))
-    return after, PassStatistics(sums, n_changed, n_evaluated)
-
-
-def add_statistics(one: PassStatistics, other: PassStatistics) -> PassStatistics:
-    """Add the statistics of two blocks."""
-    sums = add_cluster_sums(one.sums, other.sums)
-    evaluated = one.n_evaluated + other.n_evaluated
-    return PassStatistics(sums, one.n_changed + other.n_changed, evaluated)
-
-
-def farthest_rows(block: Block, centers: Array, n_rows: int) -> tuple[Array, Array, Array, Array]:
-    """Find at most ``n_rows`` rows of positive weight farthest from their own centres.
-
-    Returns distances, rows, labels and weights, the farthest first.
-    """
-    labels = _state(block, fresh=False)["label"]
-    distances = own_distances(block.rows, centers, labels)
-    distances[block.weights <= 0] = 0.0
-    chosen = np.argsort(-distances, kind="stable")[:n_rows]
-    return distances[chosen], block.rows[chosen], labels[chosen], block.weights[chosen]
-
-
-def _next_centers(source: BlockSource, centers: Array, statistics: PassStatistics) -> Array:
-    """Means of the clusters; an empty cluster is moved to the row farthest from its own centre.
-
-    Only rows whose cluster has further rows qualify.
-    """
-    sums = ClusterSums(*(field.copy() for field in statistics.sums))
-    empty = np.flatnonzero(sums.totals <= 0)
-    if len(empty):
-        # up to one row per other cluster may be its only one and does not qualify
-        n_rows = len(empty) + len(centers)
-        parts = zip(*source.map(farthest_rows, centers, n_rows), strict=True)
-        distances, rows, labels, weights = (np.concatenate(part) for part in parts)
-        candidates = iter(np.argsort(-distances, kind="stable"))
-        for cluster in empty.tolist():
-            for row in candidates:
-                if distances[row] > 0 and sums.totals[labels[row]] > weights[row]:
-                    move_row(sums, rows[row], weights[row], labels[row], cluster)
-                    break
-    filled = sums.totals[:, None] > 0
-    return np.where(filled, cluster_means(sums), centers).astype(centers.dtype)
-
-
-def passes(
-    source: BlockSource, centers: Array, views_of: Callable[[int], PassViews], prune: bool
-) -> Iterator[tuple[Array, float, int, int]]:
-    """Iterate assignment and update indefinitely (Algorithm 6, lines 4 to 14).
-
-    ``views_of`` maps the index of a pass to its views; ``prune`` skips rows whose label cannot
-    change, which is exact if all passes share the same views. Each pass yields the centres, the
-    sum of their squared shifts, and the numbers of rows that changed cluster and were evaluated.
-    """
-    drift = np.zeros(len(centers))
-    for index in count():
-        views: Any = views_of(index)
-        kernel, state = (bounded_pass, (drift,)) if prune else (assign_pass, ())
-        if index == 0:
-            source.reset()
-        call = kernel, centers, views, index == 0, *state
-        statistics = source.reduce_with_state(*call, combine=add_statistics)
-        moved = _next_centers(source, centers, statistics)
-        if prune:
-            drift = center_drift(centers, moved, views)
-        shift = float(np.square(moved.astype(np.float64) - centers).sum())
-        centers = moved
-        yield centers, shift, statistics.n_changed, statistics.n_evaluated
-
-
-def run_until_converged(
-    source: BlockSource,
-    centers: Array,
-    views_of: Callable[[int], PassViews],
-    prune: bool,
-    max_iter: int,
-    tol: float,
-    step: Callable[[], bool],
-) -> Run:
-    """Iterate passes to convergence or ``max_iter`` (Algorithm 6, line 15).
-
-    Converged: no row changes cluster, or the sum of the squared shifts of the centres is at most
-    ``tol``. ``step`` is called after each pass, and returns True to stop.
-    """
-    total = 0
-    for index, done in enumerate(passes(source, centers, views_of, prune), start=1):
-        centers, shift, n_changed, n_evaluated = done
-        total += n_evaluated
-        converged = n_changed == 0 or shift <= tol
-        if step() or converged or index == max_iter:
-            return Run(centers, index, total, converged)
-    raise AssertionError("passes is an infinite iterator")
-
-
-def anneal(
-    source: BlockSource,
-    centers: Array,
-    views_of: Callable[[int], PassViews],
-    prune: bool,
-    n_passes: int,
-    step: Callable[[], bool],
-) -> Run:
-    """Update the centres by voting passes, and average them over the later half of the passes.
-
-    Stops after a pass that changes no row.
-    """
-    history: list[Array] = []
-    total = 0
-    for moved, _, n_changed, n_evaluated in islice(
-        passes(source, centers, views_of, prune), n_passes
-    ):
-        total += n_evaluated
-        history.append(moved)
-        if step() or n_changed == 0:
-            break
-    last = history[len(history) // 2 :] or [centers]
-    mean = np.mean(last, axis=0, dtype=np.float64).astype(centers.dtype)
-    return Run(mean, len(history), total, False)
-
-
-def draw_pass_views(
-    n_features: int, draws: Draws, resample: str, max_iter: int, n_final: int
-) -> tuple[Callable[[int], PassViews], Array]:
-    """Return a function from pass index to views, and the final views."""
-    *seeds, last = draw_seeds(draws.seed, max_iter + 1)
-    final = draw_feature_views(n_features, draws._replace(n_views=n_final, seed=last))
-    if resample == "fit":
-        shared = draw_feature_views(n_features, draws)
-        return lambda _: shared, final if n_final != draws.n_views else shared
-    if resample == "instance":
-        return lambda index: draws._replace(seed=seeds[index]), final
-    return lambda index: draw_feature_views(n_features, draws._replace(seed=seeds[index])), final
-
-
-def mean_variance(source: BlockSource) -> float:
-    """Mean over features of the weighted variance, the unit of ``tol``."""
-    total, sums = source.reduce(_moments)
-    (squares,) = source.reduce(_squares, sums / total)
-    return float(squares.mean() / total)
-
-
-def _moments(block: Block) -> tuple[float, Array]:
-    return float(block.weights.sum()), block.weights @ block.rows.astype(np.float64)
-
-
-def _squares(block: Block, mean: Array) -> tuple[Array]:
-    return (block.weights @ np.square(block.rows - mean),)
-
-
-def update_by_batch(centers: Array, weights: Array, sums: ClusterSums) -> tuple[Array, Array]:
-    r"""Update centres by the means of a batch, as in mini-batch K-means.
-
-    :math:`\mu_k \leftarrow \mu_k + \frac{w_k}{N_k} (\bar x_k - \mu_k)` with the batch's weight
-    :math:`w_k` and mean in cluster k, and :math:`N_k` the total weight so far, including the batch.
-    """
-    total = weights + sums.totals
-    share = sums.totals / np.where(total > 0, total, 1.0)
-    means = np.where(sums.totals[:, None] > 0, cluster_means(sums), centers)
-    moved = centers + share[:, None] * (means - centers)
-    return moved.astype(centers.dtype), total
-
-
-def label_rows(
-    block: Block, centers: Array, deciding: Array, views: Array
-) -> tuple[Array, tuple[float, Array, Array]]:
-    """Label rows by the deciding views, ties to the lowest index; count the views that agree.
-
-    Returns an array of dtype ``ROW_LABEL``, and the result of :func:`cluster_totals`.
-    """
-    labels, counts = view_votes(block.rows, centers, deciding)
-    if deciding is not views:
-        counts = agreeing_views(block.rows, centers, views, labels)
-    values = np.empty(len(labels), ROW_LABEL)
-    values["label"], values["vote"] = labels, counts / len(views)
-    return values, _totals(block, centers, labels)
-
-
-def cluster_totals(block: Block, centers: Array, deciding: Array) -> tuple[float, Array, Array]:
-    """Inertia, and number and weight of each cluster's rows, by the deciding views."""
-    labels, _ = view_votes(block.rows, centers, deciding)
-    return _totals(block, centers, labels)
-
-
-def _totals(block: Block, centers: Array, labels: Array) -> tuple[float, Array, Array]:
-    inertia = float(own_distances(block.rows, centers, labels) @ block.weights)
-    counts = np.bincount(labels, minlength=len(centers))
-    return inertia, counts, np.bincount(labels, block.weights, len(centers))
+    return True
 
 
 def labelled_blocks(model: Any, source: BlockSource) -> Iterator[tuple[Array, ClusterSums]]:
@@ -494,13 +144,26 @@ class InnerKMeans(
     n_views : int, default=50
         Number of views that vote on a row, the paper's ensemble size E.
     view_size : float or int, default=0.5
-        Features drawn by each view: a fraction (float), the paper's sample size S, or a number
-        (int).
+        Features (or rows) drawn by each view: a fraction (float), the paper's sample size S, or a
+        number (int).
     replace : bool, default=True
-        Whether features are drawn with replacement; a feature drawn twice has weight two.
+        Whether they are drawn with replacement; a feature drawn twice has weight two.
     resample : {"iteration", "fit", "instance"}, default="iteration"
         When views are drawn: in each pass, once per initialisation, or for each row in each pass
         as in the paper's pseudocode. ``schedule="paper"`` converges only with ``"fit"``.
+        ``"instance"`` excludes the three options that follow.
+    view_of : {"features", "rows"}, default="features"
+        What a view is a sample of. The views of rows have centres of their own, the means of their
+        rows in each cluster; they are nearly equal, so that the votes seldom differ, and need
+        rows in memory.
+    views : {"uniform", "weighted"}, default="uniform"
+        ``"weighted"`` is boosting inside K-means: in each pass, views give more weight to features
+        that the clusters so far explain badly, or to rows between clusters.
+    sampler : callable or None, default=None
+        Function from the number of features (or rows) to their weights in each view, an array of
+        shape (n_views, n_items), for instance a :class:`ViewSampler`. It is called whenever views
+        are drawn; then ``n_views``, ``view_size`` and ``replace`` are not used. A model with a
+        function of your own cannot be saved; one with a ``ViewSampler`` can.
     schedule : {"anneal", "paper"}, default="anneal"
         ``"paper"`` is Algorithm 6. ``"anneal"`` runs up to 20 voting passes, fewer if one
         changes no row, averages the centres over the later half of them, and then iterates to
@@ -538,9 +201,10 @@ class InnerKMeans(
     votes_ : ndarray of shape (n_samples,)
         Fraction of the views ``views_`` that vote for the row's cluster.
     views_ : ndarray of shape (n_final_views, n_features)
-        How often each view drew each feature: the ``4 * n_views`` final views of the annealed
-        schedule, or the ``n_views`` of the last pass if ``schedule="paper"``; with
-        ``resample="instance"``, one further draw shared by all rows.
+        How often each view drew each feature, or its weights: the ``4 * n_views`` final views of
+        the annealed schedule, or the ``n_views`` of the last pass if ``schedule="paper"``; with
+        ``resample="instance"``, one further draw shared by all rows. With ``view_of="rows"`` the
+        centres of each view, of shape (n_final_views, n_clusters, n_features).
     inertia_ : float
         Weighted sum of squared distances of the rows to their prototypes, over all features:
         the objective of K-means, which voting does not minimise.
@@ -571,8 +235,25 @@ class InnerKMeans(
     ``max_iter`` limits the passes. An empty cluster is moved to the row farthest from its own
     centre.
 
-    With ``resample="fit"``, a row is skipped while the centres have moved too little for half of
-    its views to change their vote; the labels are the same as without skipping.
+    A view of the rows that drew row i :math:`w_{ei}` times (times its sample weight) votes for
+    :math:`\arg\min_k \lVert x - \mu^e_k \rVert^2`, where :math:`\mu^e_k` is the weighted mean of
+    the rows in cluster k, or :math:`\mu_k` if the view has none of them. Before the first
+    assignment all views have the initial centres.
+
+    Boosting, which the paper leaves to future work: ``views="weighted"`` multiplies the weights
+    :math:`w` of each view by :math:`0.1 + b`, divided by its mean, where b is from 0 to 1 and says
+    how badly the partition so far does: for feature j the share of its variance that is not
+    between clusters,
+
+    .. math:: b_j = \sum_i (x_{ij} - \mu_{k(i)j})^2 \Big/ \sum_i (x_{ij} - \bar x_j)^2 ,
+
+    at most 1, and for row i in cluster k(i)
+    :math:`b_i = \lVert x_i - \mu_{k(i)} \rVert^2 / \min_{k \ne k(i)} \lVert x_i - \mu_k \rVert^2`,
+    at most 1. The first pass has no partition, and its views are uniform.
+
+    With ``resample="fit"`` and uniform views of features, a row is skipped while the centres have
+    moved too little for half of its views to change their vote; the labels are the same as without
+    skipping.
 
     Scaling a single column changes the distances; standardise columns of different units.
 
@@ -600,6 +281,9 @@ class InnerKMeans(
         "view_size": [Interval(Real, 0, None, closed="neither")],
         "replace": ["boolean"],
         "resample": [StrOptions({"fit", "iteration", "instance"})],
+        "view_of": [StrOptions({"features", "rows"})],
+        "views": [StrOptions({"uniform", "weighted"})],
+        "sampler": [callable, None],
         "schedule": [StrOptions({"anneal", "paper"})],
         "assign": [StrOptions({"auto", "nearest", "vote"})],
         "init": [StrOptions({"k-means++", "random"}), callable, "array-like"],
@@ -617,6 +301,9 @@ class InnerKMeans(
         view_size: float = 0.5,
         replace: bool = True,
         resample: str = "iteration",
+        view_of: str = "features",
+        views: str = "uniform",
+        sampler: Callable[[int], Any] | None = None,
         schedule: str = "anneal",
         assign: str = "auto",
         init: Any = "k-means++",
@@ -630,6 +317,9 @@ class InnerKMeans(
         self.view_size = view_size
         self.replace = replace
         self.resample = resample
+        self.view_of = view_of
+        self.views = views
+        self.sampler = sampler
         self.schedule = schedule
         self.assign = assign
         self.init = init
@@ -673,13 +363,13 @@ class InnerKMeans(
 
     def _fit_blocks(self, source: BlockSource, X: Array | None = None) -> InnerKMeans:
         """Fit on a block source; ``X`` is needed only by a callable ``init``."""
-        n_rows, n_features = source.shape
+        n_rows = source.shape[0]
         if self.n_clusters > n_rows:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the n_samples={n_rows} given. "
                 "Use fewer clusters or more rows."
             )
-        n_draws = check_view_size(n_features, self.view_size, self.replace)
+        n_draws = self._check_views(source)
         tol = self.tol * mean_variance(source)
         n_starts = self.n_init
         if n_starts == "auto":
@@ -712,35 +402,45 @@ class InnerKMeans(
         step: Callable[[], bool],
     ) -> tuple[Run, Array]:
         """Run one initialisation; return also the final views."""
-        annealed, prune = self.schedule == "anneal", self.resample == "fit"
+        annealed, of_rows = self.schedule == "anneal", self.view_of == "rows"
         n_final = FINAL_VIEWS * self.n_views if annealed else self.n_views
-        views: Any
-        views_of, views = draw_pass_views(
-            centers.shape[1], draws, self.resample, self.max_iter, n_final
-        )
+        drawn_of, last = draw_pass_views(
+            source.shape[0 if of_rows else 1], draws, self.resample, self.max_iter, n_final,
+            self.sampler,
+        )  # fmt: skip
+        refined = partial(refine_views, source, of_rows=of_rows, weighted=self.views == "weighted")
+        same = self.resample == "fit"
+        prune = same and not callable(refined(last))
+        call = source, centers, lambda index: refined(drawn_of(index)), prune
         if not annealed:
             # centres under new views keep moving; Algorithm 6 stops at unchanged labels
-            limit = tol if prune else -1.0
-            run = run_until_converged(source, centers, views_of, prune, self.max_iter, limit, step)
+            run = run_until_converged(*call, self.max_iter, tol if same else -1.0, step)
             if self.resample == "iteration":
-                views = views_of(run.n_iter - 1)
-            return run, views
-        n_votes = min(ANNEALED_PASSES, self.max_iter // 2)
-        voted = anneal(source, centers, views_of, prune, n_votes, step)
+                last = drawn_of(run.n_iter - 1)
+            return run, settle_views(refined(last), run.centers, fresh=False)
+        voted = anneal(*call, min(ANNEALED_PASSES, self.max_iter // 2), step)
+        views = settle_views(refined(last), voted.centers, fresh=voted.n_iter == 0)
         deciding, n_left = self._deciding(views), self.max_iter - voted.n_iter
+        moving = of_rows and deciding is views  # the centres of the views follow the partition
+        fixed = refined(last) if moving else deciding
         run = run_until_converged(
-            source, voted.centers, lambda _: deciding, True, n_left, tol, step
+            source, voted.centers, lambda _: fixed, not moving, n_left, tol, step
         )
+        if of_rows:
+            views = settle_views(refined(last), run.centers, fresh=False)
         n_iter, n_evaluated = run.n_iter + voted.n_iter, run.n_evaluated + voted.n_evaluated
         return run._replace(n_iter=n_iter, n_evaluated=n_evaluated), views
 
+    @available_if(_views_of_features)
     @guarded_fit
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> InnerKMeans:
         """Update the clusters with a batch of rows (online learning).
 
         The first call is the same as ``fit``. Each further call makes one voting pass over the
         batch and updates the centres as in mini-batch K-means. The result approximates ``fit`` on
-        all rows, as each row is used once.
+        all rows, as each row is used once. Weighted views are weighted by the batch's assignment
+        to the nearest prototypes; with ``resample="fit"`` the views stay those of the first call.
+        Views of rows are samples of all rows, and therefore need ``fit``.
 
         Parameters
         ----------
@@ -765,28 +465,49 @@ class InnerKMeans(
                 f"{len(self.cluster_centers_)} clusters: call fit to start again."
             )
         source, centers = self._new_source(X, sample_weight)
-        views: PassViews = self.views_
+        n_draws = self._check_views(source)
+        views: Any = self.views_
         if self.resample != "fit":
-            n_features = source.shape[1]
-            n_draws = check_view_size(n_features, self.view_size, self.replace)
             seed = draw_seeds(self.random_state, self.n_iter_ + 1)[-1]
             views = Draws(self.n_views, n_draws, self.replace, seed)
-            if self.resample == "iteration":
-                views = draw_feature_views(n_features, views)
+        if self.resample == "iteration":
+            views = draw_item_views(source.shape[1], self.sampler, views)
+            if self.views == "weighted":  # by the nearest prototypes
+                call = assign_pass, centers, np.ones((1, source.shape[1])), True
+                source.reduce_with_state(*call, combine=add_statistics)
+                views = views_of_partition(source, views, False, True, centers, False)
         call = assign_pass, centers, views, True
-        found = source.begin().reduce_with_state(*call, combine=add_statistics)
+        found = source.reduce_with_state(*call, combine=add_statistics)
         moved, weights = update_by_batch(centers, self.cluster_weights_, found.sums)
         evaluated = self.n_evaluations_ + found.n_evaluated
         run = Run(moved, self.n_iter_ + 1, evaluated, converged=True)
         self._store(source, run, self.views_, weights)
         return self
 
+    def _check_views(self, source: BlockSource) -> int:
+        """Reject options of the views that exclude each other; compute the draws per view."""
+        of_rows = self.view_of == "rows"
+        if self.resample == "instance" and (of_rows or self.views == "weighted" or self.sampler):
+            raise ValueError(
+                "resample='instance' draws uniform views of the features for each row, got "
+                f"view_of={self.view_of!r}, views={self.views!r}, sampler={self.sampler!r}. Use "
+                "resample='iteration'."
+            )
+        if of_rows and not isinstance(source, MemoryBlocks):
+            raise ValueError(
+                "view_of='rows' needs rows in memory, got rows on disk or on a Dask cluster. Use "
+                "view_of='features'."
+            )
+        if self.sampler is not None:
+            return 0  # the sampler draws
+        return check_view_size(source.shape[0 if of_rows else 1], self.view_size, self.replace)
+
     def _deciding(self, views: Array) -> Array:
         """Return the views that determine the labels at the end of ``fit`` and in ``predict``."""
         usual = "vote" if self.schedule == "paper" else "nearest"
         # one view of all features is standard K-means
         by_vote = (usual if self.assign == "auto" else self.assign) == "vote"
-        return views if by_vote else np.ones((1, views.shape[1]))
+        return views if by_vote else np.ones((1, views.shape[-1]))
 
     def _store(
         self, source: BlockSource, run: Run, views: Array, weights: Array | None = None
@@ -842,7 +563,8 @@ class InnerKMeans(
         """
         check_is_fitted(self)
         source, centers = self._new_source(X)
-        values, _ = source.collect(label_rows, centers, self._deciding(self.views_), self.views_)
+        deciding = self._deciding(self.views_)  # the views that agree are not needed
+        values, _ = source.collect(label_rows, centers, deciding, deciding)
         labels: Array = values["label"].copy()
         return labels
 
@@ -904,6 +626,7 @@ class InnerKMeans(
         """Raise if squared values would overflow when summed over all rows."""
         # a view's distance adds at most draws * (2 * largest)^2, and inertia adds the rows
         heaviest, size = max(1.0, float(self.view_size)), rows.shape[0] * rows.shape[1]
+        heaviest *= LARGEST_WEIGHT if self.sampler is not None or self.views == "weighted" else 1
         limit = np.sqrt(np.finfo(rows.dtype).max / (4.0 * max(size, 1) * heaviest))
         if largest > limit:
             raise ValueError(
@@ -914,7 +637,9 @@ class InnerKMeans(
     def _check_fitted(self) -> None:
         """Validate prototypes and views before compiled code reads them."""
         sizes = {"clusters": self.n_clusters, "features": self.n_features_in_}
-        expect_fitted(self, FITTED, **sizes)
+        of_rows = getattr(vars(self).get("views_"), "ndim", 2) == 3
+        shape = "(*, clusters, features)" if of_rows else "(*, features) 0.."
+        expect_fitted(self, {**FITTED, "views_": f"float {shape}"}, **sizes)
         expect(len(self.views_) > 0, "views_ is empty")
         expect(self._n_features_out == self.n_clusters, "_n_features_out differs from n_clusters")
 

@@ -238,6 +238,37 @@ def agreeing_views(rows: Array, centers: Array, views: Array, labels: Codes) -> 
     return _run(rows, centers, views, np.arange(len(rows)), labels.copy(), np.empty(0), False)
 
 
+def center_votes(
+    rows: Array, view_centers: Array, incumbents: Codes | None = None
+) -> tuple[Codes, Codes]:
+    """Assign rows as ``view_votes`` does, by views that have centres of their own.
+
+    The centres are of shape (n_views, n_clusters, n_features); all features count equally.
+    """
+    tallies, every_row = _center_tallies(rows, view_centers), np.arange(len(rows))
+    labels, most = tallies.argmax(axis=1).astype(np.int32), tallies.max(axis=1)
+    if incumbents is not None:
+        keeps = (incumbents >= 0) & (tallies[every_row, incumbents] == most)
+        labels[keeps] = incumbents[keeps]
+    return labels, most
+
+
+def agreeing_centers(rows: Array, view_centers: Array, labels: Codes) -> Codes:
+    """Count the views with centres of their own that vote for the given label of each row."""
+    votes: Codes = _center_tallies(rows, view_centers)[np.arange(len(rows)), labels]
+    return votes
+
+
+def _center_tallies(rows: Array, view_centers: Array) -> Codes:
+    """Votes of the views for each centre: (n_rows, n_clusters)."""
+    tallies = np.zeros((len(rows), view_centers.shape[1]), np.int32)
+    all_features = np.ones((1, rows.shape[1]))
+    for centers in view_centers:
+        nearest, _ = view_votes(rows, np.ascontiguousarray(centers), all_features)
+        tallies[np.arange(len(rows)), nearest] += 1
+    return tallies
+
+
 def bounded_view_votes(
     rows: Array, centers: Array, views: Array, labels: Codes, bounds: Doubles
 ) -> tuple[Codes, Doubles, int]:

@@ -86,12 +86,15 @@ def test_only_improving_settings_enter_the_papers_average():
         experiment,
         lambda p: by_share[p["view_size"]] if p["method"] == "inner" else scores[p["method"]],
     )
-    table, shares, without, with_replacement = experiment.summarise(results)
+    table, shares, ranges, without, with_replacement = experiment.summarise(results)
     ours = {row.column: row.ours for row in table.rows if row.row == "iris"}
     assert ours[ALL] == 87.0
     assert ours[IMPROVING] == ours[BEST] == 94.0
     assert (ours[INNER_NETWORK_ROWS_PLAIN], ours[NESTED], ours[BAGGING]) == (90.0, 89.0, 95.0)
     assert [row.ours for row in shares.rows if row.row == "iris"] == [50.0, 50.0]
+    assert [row.ours for row in ranges.rows] == [70, 70, 10, 10]
+    assert [row.paper for row in ranges.rows] == [10, 90, 10, 100]
+    assert shares.rows[-1].paper == 46
     assert [row.ours for row in without.rows] == [-10.0, 4.0]
     assert len(with_replacement.rows) == 2
     paper = {row.column: row.paper for row in table.rows if row.row == "iris"}

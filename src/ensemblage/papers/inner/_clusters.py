@@ -165,12 +165,12 @@ def plain_labels(start: Start) -> Array:
     return _quietly(model, start.X)
 
 
-def inner_labels(start: Start, views: Views, max_iter: int) -> Array:
+def inner_labels(start: Start, views: Views, max_iter: int, **options: Any) -> Array:
     """Cluster by Inner K-means as in Algorithm 6, with new views in each pass."""
     n_views, view_size = views
     model = InnerKMeans(
         len(start.centers), n_views=n_views, view_size=view_size, schedule="paper",
-        init=start.centers, max_iter=max_iter, random_state=start.seed,
+        init=start.centers, max_iter=max_iter, random_state=start.seed, **options,
     )  # fmt: skip
     return _quietly(model, start.X)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from itertools import product
+from math import isnan
 from typing import Any, NamedTuple
 
 import msgspec
@@ -42,6 +43,7 @@ from ensemblage.inner import InnerBayesNetClassifier, draw_views, mean_of_views
 from ensemblage.papers._declaration import (
     PaperScope,
     PaperTable,
+    PrintedTable,
     Scales,
     paper_cell,
     paper_dataset,
@@ -123,6 +125,31 @@ def share_row(
     return ResultRow(row, column, paper, share, None, len(known), inner.failures)
 
 
+RANGES = ("sample size from (%)", "sample size to (%)", "ensemble size from", "ensemble size to")
+"""The paper's columns S-Size and En-Size: the range of the settings that improved."""
+
+
+def range_rows(
+    printed: PrintedTable, row: str, settings: Mapping[tuple[int, float], Repeats], plain: Repeats
+) -> list[ResultRow]:
+    """Smallest and largest sizes of the settings that improved on the plain method.
+
+    ``repeats`` counts these settings; there is no standard error.
+    """
+    better = [setting for setting, values in settings.items() if improving([values], plain)]
+    shares = [round(100 * share) for _, share in better]
+    sizes = [size for size, _ in better]
+    limits = [end(each) for each in (shares, sizes) for end in (min, max)] if better else [None] * 4
+    theirs = [printed.value(row, column) for column in RANGES]
+    return [
+        # the paper prints no range, nan, where no setting improved
+        ResultRow(
+            row, column, None if paper is None or isnan(paper) else paper, limit, None, len(better)
+        )
+        for column, paper, limit in zip(RANGES, theirs, limits, strict=True)
+    ]
+
+
 PLAIN = "plain network"
 NESTED = "inner, nested choice"
 BAGGING = "bagging, all sizes"
@@ -133,6 +160,8 @@ COLUMNS = (PLAIN, ALL, IMPROVING, BEST, NESTED, BAGGING, BAGGING_BEST, POOLED, D
 GRIDS = ("inner", "bagging")
 """Methods whose cells have one accuracy for each setting of a grid."""
 MODES = {False: "without replacement", True: "with replacement"}
+PAPER_SHARES = {False: 62.0, True: 46.0}
+"""Share of the settings that improved, in per cent, as the paper's text gives it."""
 
 
 class NetworkGrid(NamedTuple):
@@ -179,6 +208,12 @@ class NetworkResults:
             [self.cells(name, "inner", *setting, replace) for setting in settings], "accuracy"
         )
 
+    def settings(self, name: str) -> dict[tuple[int, float], Repeats]:
+        """Values of each setting without replacement that has any."""
+        settings = product(self.grid.sizes, self.grid.shares)
+        found = {each: self.values(name, "inner", *each, False) for each in settings}
+        return {setting: values for setting, values in found.items() if values}
+
     def bags(self, name: str) -> SettingValues:
         return setting_values(
             [self.cells(name, "bagging", size) for size in self.grid.sizes], "accuracy"
@@ -203,6 +238,7 @@ def network_tables(
             greater_is_better=True,
         ),
         _share_table(table, scope, found),
+        _range_table(table, scope, found),
         *(_grid_table(table, scope, found, replace) for replace in MODES),
     ]  # fmt: skip
 
@@ -249,13 +285,32 @@ def _share_table(table: PaperTable[Any], scope: PaperScope, found: NetworkResult
         for replace, title in MODES.items():
             paper = None if replace else table.printed.value(name, IMPROVED)
             rows.append(share_row(name, title, found.inner(name, replace), plain, paper))
-    means = mean_rows(rows, tuple(MODES.values()))
+    means = [
+        msgspec.structs.replace(row, paper=PAPER_SHARES[replace])
+        for replace, row in zip(MODES, mean_rows(rows, tuple(MODES.values())), strict=True)
+    ]
     shown = ", ".join(f"{row.ours:.0f} % {row.column}" for row in means if row.ours is not None)
-    summary = [f"Settings that improved on the plain network: {shown}; the paper: 62 % and 46 %."]
+    theirs = " and ".join(f"{share:.0f} %" for share in PAPER_SHARES.values())
+    summary = [f"Settings that improved on the plain network: {shown}; the paper: {theirs}."]
     return ResultTable(
         f"{table.name}-improved", "Settings that improved on the plain network",
         "share of settings (%)", [*rows, *means], summary if shown else [],
         ("A setting without an effect would improve in about half of the cases, minus the ties.",),
+    )  # fmt: skip
+
+
+def _range_table(table: PaperTable[Any], scope: PaperScope, found: NetworkResults) -> ResultTable:
+    rows = [
+        row
+        for name in scope.datasets
+        for row in range_rows(
+            table.printed, name, found.settings(name), found.values(name, "plain")
+        )
+    ]
+    return ResultTable(
+        f"{table.name}-range", "Range of the settings that improved, without replacement",
+        "smallest and largest size", rows, [],
+        ("A single setting that improves by chance widens a range.",), ranked=False,
     )  # fmt: skip
 
 
