@@ -244,10 +244,20 @@ def test_scores_of_the_first_views_equal_those_without_the_others(seed, share, r
 
 
 def test_views_keep_their_rows_of_positive_weight():
-    rows, starts, weights = compress_views(np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
+    views = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 0.5]])
+    rows, starts, weights, left_out = compress_views(views)
     assert rows.tolist() == [1, 0, 2]
     assert starts.tolist() == [0, 1, 3]
-    assert weights.tolist() == [2, 1, 3]
+    assert weights.tolist() == [2, 1, 0.5]
+    assert left_out.tolist() == [1, 1, 0.5]
+
+
+def test_rows_with_an_importance_are_all_kept_and_left_out_whole():
+    views = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 0.5]])
+    rows, starts, weights, left_out = compress_views(views, importance=True)
+    assert rows.tolist() == [0, 1, 2, 0, 1, 2]
+    assert starts.tolist() == [0, 3, 6]
+    assert weights.tolist() == left_out.tolist() == [0, 2, 0, 1, 0, 0.5]
 
 
 def test_hand_computed_scores_of_a_single_feature():

@@ -3,14 +3,16 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bayes.coded import space
+from bayes.coded import draw, space
 from ensemblage._core import draw_seeds
 from ensemblage.bayes import (
     BayesNetClassifier,
     BayesNetwork,
+    Candidates,
     Structure,
     Training,
     code_sample,
@@ -19,8 +21,10 @@ from ensemblage.bayes import (
     read_training,
 )
 from ensemblage.datasets import Column
-from ensemblage.inner import InnerBayesNetClassifier, _bayes_net, draw_views
+from ensemblage.inner import InnerBayesNetClassifier, ViewSampler, _bayes_net, draw_views
 from ensemblage.inner._bayes_net import common_column, common_cuts, draw_bag
+from ensemblage.persistence import load, save
+from reference import inner_boosting as slow
 
 
 @pytest.mark.slow
@@ -131,7 +135,13 @@ def test_merged_bins_hold_all_their_rows(monkeypatch):
 
 
 @parametrize_with_checks(
-    [InnerBayesNetClassifier(n_views=3), InnerBayesNetClassifier(n_views=3, tables="plain")],
+    [
+        InnerBayesNetClassifier(n_views=3),
+        InnerBayesNetClassifier(n_views=3, tables="plain"),
+        InnerBayesNetClassifier(n_views=3, views="weighted"),
+        InnerBayesNetClassifier(n_views=3, combine="boosting"),
+        InnerBayesNetClassifier(sampler=ViewSampler(3, 0.5, random_state=0)),
+    ],
     expected_failed_checks=lambda _: {
         "check_sample_weight_equivalence_on_dense_data": "views are drawn among rows at random",
     },
@@ -240,3 +250,192 @@ def test_a_single_identity_view_is_the_plain_network_with_any_search(search):
         ).fit(X, y)
         assert inner.parents_ == plain.parents_
         np.testing.assert_array_equal(inner.predict_proba(X), plain.predict_proba(X))
+
+
+def draw_categories(seed, n_rows=22, sizes=(2, 3, 2)):
+    """Draw a table of categories, the class, and both as rows of codes for the reference."""
+    rows = draw(seed, n_rows, (2, *sizes))
+    codes = rows.nodes.codes
+    X = pd.DataFrame(
+        {
+            f"x{j}": pd.Categorical.from_codes(codes[j + 1], [str(v) for v in range(size)])
+            for j, size in enumerate(sizes)
+        }
+    )
+    y = pd.Series(pd.Categorical.from_codes(codes[0], ["no", "yes"]), name="y")
+    return X, y, codes.T.tolist(), [2, *sizes]
+
+
+def decide_by(drawn, **settings):
+    """Make a network that decides by these views alone."""
+    return InnerBayesNetClassifier(
+        sampler=lambda _: drawn, tables="plain", calibration=None, arc_confidence=False, **settings
+    )
+
+
+def found_structure(network):
+    names = list(network.parents_)
+    return [[names.index(parent) for parent in network.parents_[name]] for name in names]
+
+
+REWEIGHTED = [{"combine": "boosting"}, {"views": "weighted"}]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_boosted_structures_equal_the_loop(seed):
+    X, y, rows, sizes = draw_categories(seed)
+    views = draw_views(len(y), range(seed, seed + 3), 0.6)
+    network = decide_by(views, combine="boosting").fit(X, y)
+    expected = slow.k2(
+        lambda trials: slow.boosted_decision(rows, views.tolist(), sizes, trials), len(sizes), 3
+    )
+    assert found_structure(network) == expected
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_structures_by_weighted_views_equal_the_loop(seed):
+    X, y, rows, sizes = draw_categories(seed)
+    views = draw_views(len(y), range(seed, seed + 3), 0.6)
+    weights = np.random.default_rng(seed).choice([1.0, 2.0], len(y))
+    network = decide_by(views, views="weighted").fit(X, y, sample_weight=weights)
+    weighted = (views * weights).tolist()
+    expected = slow.k2(
+        lambda trials: slow.weighted_decision(rows, weighted, weights.tolist(), sizes, trials),
+        len(sizes),
+        3,
+    )
+    assert found_structure(network) == expected
+
+
+def test_losses_and_scores_of_rows_with_an_importance_equal_the_loop():
+    for seed in range(3):
+        _, _, rows, sizes = draw_categories(seed)
+        view = np.random.default_rng(seed).choice([0.0, 0.3, 1.0, 2.7], len(rows))
+        coded = draw(seed, 22, tuple(sizes))
+        measure = make_measure("probability", coded, 0.5, importance=True)
+        candidates = Candidates(Structure(((), (0,), (0,), (0,))), 3, np.array([-1, 1, 2]))
+        trials = [[[], [0], [0], [0, *extra]] for extra in ([], [1], [2])]
+        expected = [slow.importance_score(rows, view.tolist(), sizes, each) for each in trials]
+        np.testing.assert_allclose(measure(candidates, view), expected, atol=1e-13)
+        for best, trial in enumerate(trials):
+            losses = 1 - np.array(slow.true_probabilities(rows, view.tolist(), sizes, trial))
+            np.testing.assert_allclose(
+                measure.item_losses(candidates, best, view), losses, atol=1e-13
+            )
+
+
+def test_hand_computed_weighted_views():
+    # class 0 0 1 1, feature 0 0 1 0: see test_search.py for the probabilities of the true class
+    X = pd.DataFrame({"x": pd.Categorical(["a", "a", "b", "a"])})
+    y = np.array([0, 0, 1, 1])
+    network = InnerBayesNetClassifier(1, view_size=1.0, tables="plain", views="weighted")
+    training = read_training(network, X, y, None)
+    sample = code_sample(training, "mdlp", 10**6)
+    score, _, _ = network._plan(training, sample)
+    right = np.array([0.6, 0.6, 0.9 / 1.9, 0.0])
+    own, other = 1.5 / 4 * 0.5 / 2, 2.5 / 4 * 2.5 / 3
+    right[3] = own / (own + other)
+    own, other = 1.5 / 4 * 1.5 / 2, 2.5 / 4 * 1.5 / 3
+    right[:2] = own / (own + other)
+    own, other = 1.5 / 4 * 0.5 / 2, 2.5 / 4 * 0.5 / 3
+    right[2] = own / (own + other)
+    weights = (1.1 - right) / (1.1 - right).mean()
+    rows = [[0, 0], [0, 0], [1, 1], [1, 0]]
+    expected = slow.importance_score(rows, weights.tolist(), [2, 2], [[], [0]])
+    found = score(Candidates(Structure(((), (0,))), 1, np.array([-1])))
+    np.testing.assert_allclose(found, [expected])
+
+
+@pytest.mark.parametrize("settings", REWEIGHTED, ids=str)
+def test_reweighted_networks_are_the_same_for_any_number_of_jobs(settings):
+    X, y = load_iris(return_X_y=True)
+    first, second = (
+        InnerBayesNetClassifier(3, random_state=3, n_jobs=n, **settings).fit(X, y)
+        for n in (None, 2)
+    )
+    assert first.parents_ == second.parents_
+    np.testing.assert_array_equal(first.predict_proba(X), second.predict_proba(X))
+
+
+def test_boosting_a_single_view_of_all_rows_is_the_plain_network_bit_for_bit():
+    X, y = load_wine(return_X_y=True)
+    plain = BayesNetClassifier().fit(X, y)
+    one = InnerBayesNetClassifier(1, view_size=1.0, tables="plain", combine="boosting").fit(X, y)
+    assert one.parents_ == plain.parents_
+    np.testing.assert_array_equal(one.predict_proba(X), plain.predict_proba(X))
+
+
+def test_a_sampler_of_the_same_views_is_the_default_bit_for_bit():
+    X, y = load_wine(return_X_y=True)
+    seeds = draw_seeds(0, 8)[:4]
+    default = InnerBayesNetClassifier(4, random_state=0).fit(X, y)
+    sampled = InnerBayesNetClassifier(random_state=0, sampler=lambda n: draw_views(n, seeds, 0.6))
+    np.testing.assert_array_equal(sampled.fit(X, y).predict_proba(X), default.predict_proba(X))
+    assert sampled.arc_confidence_ == default.arc_confidence_
+
+
+def test_a_sampler_gets_the_rows_with_a_weight_and_may_weight_them():
+    X, y = load_iris(return_X_y=True)
+    asked = []
+
+    def all_rows_by_weight(n_rows):
+        asked.append(n_rows)
+        return np.random.default_rng(0).random((2, n_rows))
+
+    network = InnerBayesNetClassifier(sampler=all_rows_by_weight, random_state=0)
+    network.fit(X, y, sample_weight=np.arange(150) % 3 > 0)
+    assert asked == [100]
+    assert network.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"combine": "boosting", "search": "tan"}, "search='k2' does, got search='tan'"),
+        ({"combine": "boosting", "search": "tabu"}, "search='k2' does, got search='tabu'"),
+        ({"combine": "boosting", "criterion": "bic"}, "leave-one-out.*criterion='bic'"),
+        ({"views": "weighted", "search": "hill-climbing"}, "but search='hill-climbing' compares"),
+        ({"views": "hard"}, "The 'views' parameter"),
+        ({"combine": "vote"}, "The 'combine' parameter"),
+        ({"sampler": 3}, "The 'sampler' parameter"),
+        ({"sampler": ViewSampler(2, 1.5)}, "asks for 225 of 150 items without replacement"),
+        ({"sampler": lambda n: np.ones((2, n - 1))}, r"shape \(n_views, 150\)"),
+        ({"sampler": lambda n: np.full((2, n), -1.0)}, r"not negative, got -1\.0"),
+        ({"sampler": lambda n: np.full((2, n), np.nan)}, "finite weights"),
+        ({"sampler": lambda n: np.zeros((2, n))}, "view 0 of 2 has none"),
+    ],
+)
+def test_invalid_views_and_combinations_are_named(settings, problem):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=problem):
+        InnerBayesNetClassifier(2, **settings).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"views": "weighted", "search": "tan"},
+        {"views": "weighted", "criterion": "bic"},
+        {"views": "weighted", "criterion": "log", "combine": "median"},
+        {"views": "weighted", "criterion": "accuracy", "combine": "boosting"},
+    ],
+    ids=str,
+)
+def test_weighted_views_with_other_searches_and_criteria(settings):
+    X, y = load_wine(return_X_y=True)
+    network = InnerBayesNetClassifier(4, random_state=0, **settings).fit(X, y)
+    assert np.isfinite(network.predict_log_proba(X)).all()
+    assert network.score(X, y) > 0.95
+
+
+def test_a_network_with_a_view_sampler_is_saved(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    sampler = ViewSampler(3, 0.5, random_state=0)
+    network = InnerBayesNetClassifier(
+        sampler=sampler, views="weighted", combine="boosting", random_state=0
+    ).fit(X, y)
+    save(network, tmp_path / "network.skops")
+    loaded = load(tmp_path / "network.skops").model
+    np.testing.assert_array_equal(loaded.predict_proba(X), network.predict_proba(X))
+    np.testing.assert_array_equal(loaded.sampler(20), sampler(20))
+    np.testing.assert_array_equal(clone(loaded).fit(X, y).predict_proba(X), loaded.predict_proba(X))

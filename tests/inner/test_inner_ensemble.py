@@ -15,8 +15,10 @@ from ensemblage.inner import (
     draw_feature_views,
     draw_views,
     inner_score,
+    sample_views,
 )
 from ensemblage.inner._inner_ensemble import MeasurePerView
+from reference import inner_boosting as slow
 
 
 @given(
@@ -203,3 +205,141 @@ def test_score_func_must_be_callable():
         inner_score("f_classif")
     with pytest.raises(ValueError, match="combine must be one of"):
         inner_score(f_classif, combine="loudest")
+
+
+class Hits(WeightedMean):
+    """Candidates that are right (1) or wrong (0) on each row; the score is the share right."""
+
+    def item_losses(self, candidates, best, view):
+        return 1.0 - self.rows[:, candidates[best]]
+
+
+def test_hand_computed_boosting():
+    # view 1: scores 3/4 and 1/2; row 4 is wrong, its error 1/4, alpha log 3, so its weight trebles
+    # view 2, weights 2/3 2/3 2/3 2: scores 1/2 and 2/3; rows 2 and 3 are wrong, alpha log 2
+    rows = np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    ensemble = InnerEnsemble(Hits(rows), lambda n: np.ones((2, n)), "boosting")
+    log_2, log_3, log_6 = np.log([2, 3, 6])
+    expected = [
+        (log_3 * 3 / 4 + log_2 * 1 / 2) / log_6,
+        (log_3 * 1 / 2 + log_2 * 2 / 3) / log_6,
+    ]
+    np.testing.assert_allclose(ensemble([0, 1]), expected, rtol=1e-14)
+    np.testing.assert_array_equal(ensemble([0, 1]), ensemble([0, 1]))  # no state is kept
+
+
+def graded_rows(seed, n_rows=20, n_candidates=4):
+    return np.random.default_rng(seed).random((n_rows, n_candidates))
+
+
+@given(st.integers(0, 1000), st.integers(1, 12), st.booleans())
+def test_boosting_equals_the_loop(seed, n_views, replace):
+    rows, candidates = graded_rows(seed), [3, 0, 2]
+    sampler = ViewSampler(n_views, 0.4, replace=replace, random_state=seed)
+    measure = Hits(rows)
+    expected = slow.boosted(
+        lambda view: measure(candidates, np.array(view)),
+        lambda best, view: measure.item_losses(candidates, best, view),
+        sampler(20).tolist(),
+    )
+    np.testing.assert_allclose(InnerEnsemble(measure, sampler, "boosting")(candidates), expected)
+
+
+@given(st.integers(0, 1000))
+def test_boosting_of_a_single_view_is_the_measure_bit_for_bit(seed):
+    measure = Hits(graded_rows(seed))
+    sampler = ViewSampler(1, 0.5, random_state=seed)
+    boosted = InnerEnsemble(measure, sampler, "boosting")([0, 1, 2])
+    np.testing.assert_array_equal(boosted, measure([0, 1, 2], sampler(20)[0]))
+
+
+@given(st.integers(0, 1000), st.floats(0.01, 100.0))
+def test_boosting_depends_on_neither_the_items_order_nor_the_views_scale(seed, scale):
+    rows, views = graded_rows(seed), ViewSampler(5, 0.6, random_state=seed)(20)
+    order = np.random.default_rng(seed).permutation(20)
+    first = InnerEnsemble(Hits(rows), lambda _: views, "boosting")([0, 1, 2, 3])
+    moved = InnerEnsemble(Hits(rows[order]), lambda _: scale * views[:, order], "boosting")
+    np.testing.assert_allclose(moved([0, 1, 2, 3]), first)
+    assert (rows.min(axis=0) <= first).all()
+    assert (first <= rows.max(axis=0)).all()
+
+
+def test_boosting_without_losses_is_the_mean():
+    rows = np.array([[1.0, 0.2], [1.0, 0.7], [1.0, 0.1]])
+    views = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
+    boosted, mean = (InnerEnsemble(Hits(rows), lambda _: views, c) for c in ("boosting", "mean"))
+    np.testing.assert_allclose(boosted([0, 1]), mean([0, 1]))
+
+
+@pytest.mark.parametrize("n_views", [50, 400])
+def test_many_views_that_agree_stay_finite(n_views):
+    rows = np.array([[1.0, 0.0]] * 9 + [[0.0, 0.0]])
+    ensemble = InnerEnsemble(Hits(rows), lambda n: np.ones((n_views, n)), "boosting")
+    assert np.isfinite(ensemble([0, 1])).all()
+    lost = np.zeros((3, 2))  # every candidate is wrong on every row
+    assert InnerEnsemble(Hits(lost), lambda n: np.ones((n_views, n)), "boosting")([0, 1]).any() == 0
+
+
+def test_boosting_takes_each_views_own_measure():
+    rows = [graded_rows(seed, 6, 2) for seed in (0, 1)]
+    measure = MeasurePerView([Hits(each) for each in rows])
+    views = np.ones((2, 6))
+    first, second = (Hits(each) for each in rows)
+    (best,) = np.flatnonzero(first([0, 1], views[0]) == first([0, 1], views[0]).max())
+    losses = first.item_losses([0, 1], best, None)
+    alphas = [np.log((1 - losses.mean()) / losses.mean())]
+    view = np.exp(alphas[0] * losses) / np.exp(alphas[0] * losses).mean()
+    scores = [first([0, 1], views[0]), second([0, 1], view)]
+    error = np.clip(view @ second.item_losses([0, 1], scores[1].argmax(), None) / 6, 0.01, 0.49)
+    alphas.append(np.log((1 - error) / error))
+    found = InnerEnsemble(measure, lambda _: views, "boosting")([0, 1])
+    np.testing.assert_allclose(found, np.average(scores, axis=0, weights=alphas))
+
+
+def test_boosting_omits_empty_views():
+    rows = graded_rows(0, 4)
+    views = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]])
+    some = InnerEnsemble(Hits(rows), lambda _: views, "boosting")
+    fewer = InnerEnsemble(Hits(rows), lambda _: views[[0, 2]], "boosting")
+    np.testing.assert_array_equal(some([0, 1]), fewer([0, 1]))
+    with pytest.raises(ValueError, match="All views are empty"):
+        some([0, 1], np.zeros(4))
+
+
+def test_boosting_needs_losses_from_0_to_1():
+    with pytest.raises(TypeError, match="WeightedMean has no item_losses"):
+        InnerEnsemble(WeightedMean(graded_rows(0)), ViewSampler(), "boosting")
+    measure = Hits(3 * graded_rows(0))
+    with pytest.raises(ValueError, match="item_losses of Hits must return 20 losses from 0 to 1"):
+        InnerEnsemble(measure, ViewSampler(2), "boosting")([0, 1])
+    with pytest.raises(ValueError, match="combine must be one of"):
+        inner_score(f_classif, combine="boosting")
+
+
+@pytest.mark.parametrize(
+    ("views", "problem"),
+    [
+        (np.ones(5), r"shape \(n_views, 5\) .* got shape \(5,\)"),
+        (np.ones((2, 4)), r"shape \(n_views, 5\) .* got shape \(2, 4\)"),
+        (np.ones((0, 5)), "at least one view"),
+        ([[1.0, 1.0, np.nan, 0.0, 0.0]], "finite weights .* got nan"),
+        ([[1.0, 1.0, np.inf, 0.0, 0.0]], "finite weights .* got inf"),
+        ([[1.0, 1.0, -0.5, 0.0, 0.0]], r"not negative, got -0\.5"),
+    ],
+)
+def test_invalid_views_are_named(views, problem):
+    with pytest.raises(ValueError, match=problem):
+        InnerEnsemble(WeightedMean(np.ones((5, 2))), lambda _: views)
+    with pytest.raises(ValueError, match=problem):
+        sample_views(lambda _: views, 5)
+
+
+def test_views_are_numbers_and_not_empty():
+    with pytest.raises(TypeError, match="array of numbers, got list of <U1"):
+        sample_views(lambda _: [["a"] * 5], 5)
+    with pytest.raises(ValueError, match="view 1 of 2 has none"):
+        sample_views(lambda _: [[1, 0], [0, 0]], 2)
+
+
+def test_a_sampler_shows_its_settings():
+    assert repr(ViewSampler(3, 0.5)) == "ViewSampler(3, 0.5, replace=False)"

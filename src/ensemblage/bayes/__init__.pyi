@@ -24,6 +24,7 @@ from ._layout import draw_network as draw_network
 from ._network import BayesNetwork as BayesNetwork
 from ._score_kernels import CLASS as CLASS
 from ._score_kernels import NO_EXTRA as NO_EXTRA
+from ._score_kernels import PROBABILITY as PROBABILITY
 from ._search import Candidates as Candidates
 from ._search import LeaveOneOutMeasure as LeaveOneOutMeasure
 from ._search import NetworkConstraints as NetworkConstraints

@@ -52,12 +52,14 @@ class Family(NamedTuple):
 class RowViews(NamedTuple):
     """Compressed views: view ``e`` has the rows ``rows[starts[e]:starts[e + 1]]``.
 
-    ``rows`` and ``weights`` have the length n_entries, ``starts`` n_views + 1.
+    ``rows``, ``weights`` and ``left_out`` have the length n_entries, ``starts`` n_views + 1.
+    ``left_out`` is the part of its own weight that a row is predicted without.
     """
 
     rows: Integers
     starts: Integers
     weights: Doubles
+    left_out: Doubles
 
 
 class OneView(NamedTuple):
@@ -69,6 +71,7 @@ class OneView(NamedTuple):
 
     rows: Integers
     weights: Doubles
+    left_out: Doubles
     ratios: Doubles
 
 
@@ -76,7 +79,12 @@ class OneView(NamedTuple):
 def view_of(views: RowViews, ratios: Doubles, e: int) -> OneView:
     """Select one view."""
     first, last = views.starts[e], views.starts[e + 1]
-    return OneView(views.rows[first:last], views.weights[first:last], ratios[first:last])
+    return OneView(
+        views.rows[first:last],
+        views.weights[first:last],
+        views.left_out[first:last],
+        ratios[first:last],
+    )
 
 
 @compiled
@@ -149,14 +157,14 @@ def score_rows(
     by class and flat.
 
     With :math:`p_k = (n_k + \alpha) / (N_k + \alpha r)` and the row itself (or one of its
-    copies) removed from its own entry, :math:`p_y = a / b`, the true class has probability
-    :math:`a / (a + b \sum_{k \ne y} B_{mk} p_k)`, without exponentials or logarithms.
+    copies, ``left_out``) removed from its own entry, :math:`p_y = a / b`, the true class has
+    probability :math:`a / (a + b \sum_{k \ne y} B_{mk} p_k)`, without exponentials or logarithms.
     """
     n_classes, score = view.ratios.shape[1], 0.0
     if metric == PROBABILITY and n_classes == 2:  # the most common case, without an inner loop
         for i in range(len(labels)):
             y, entry, total = labels[i], entries[i], groups[i]
-            removed = min(view.weights[i], 1.0)
+            removed = view.left_out[i]
             a = counts[entry + y] - removed + smoothing
             b = totals[total + y] - removed
             p = (counts[entry + 1 - y] + smoothing) / totals[total + 1 - y]
@@ -164,7 +172,7 @@ def score_rows(
         return score
     for i in range(len(labels)):
         y, entry, total = labels[i], entries[i], groups[i]
-        removed = min(view.weights[i], 1.0)
+        removed = view.left_out[i]
         a = counts[entry + y] - removed + smoothing
         b = totals[total + y] - removed
         others, correct = 0.0, True
@@ -345,7 +353,7 @@ def add_log_ratios(
     The row itself is left out. ``log_ratios`` has shape (n_entries, n_classes); a sign of -1
     removes the feature.
     """
-    rows, weights = views.rows, views.weights
+    rows, weights, left_out = views.rows, views.weights, views.left_out
     n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
     labels, own, configuration = nodes.codes[CLASS], nodes.codes[family.node], family.configuration
     block, floor = n_own * n_classes, smoothing * n_own
@@ -366,8 +374,8 @@ def add_log_ratios(
             totals[configuration[m] * n_classes + labels[m]] += weights[i]
         for i in range(views.starts[e], views.starts[e + 1]):
             entry = entries[i] if shared else 0
-            if stamps[entry] != e or weights[i] < 1.0:
-                removed, y = min(weights[i], 1.0), entries[i] % n_classes
+            if stamps[entry] != e or left_out[i] != 1.0:
+                removed, y = left_out[i], entries[i] % n_classes
                 stamps[entry] = e if shared and removed == 1.0 else -1
                 first, group = entries[i] - y, entries[i] // block * n_classes
                 a = counts[first + y] - removed + smoothing

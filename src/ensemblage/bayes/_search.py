@@ -354,11 +354,17 @@ def criterion_of(estimator: Any) -> str:
     return TREE_CRITERION if estimator.search == "tan" else str(estimator.criterion)
 
 
-def compress_views(views: Doubles) -> RowViews:
-    """Keep the rows of positive weight in each view of (n_views, n_rows)."""
-    view, rows = np.nonzero(views)
+def compress_views(views: Doubles, importance: bool = False) -> RowViews:
+    """Keep the rows of positive weight in each view of (n_views, n_rows).
+
+    A weight is a number of copies, of which one is left out; or a row's ``importance``: the row is
+    left out whole, and rows of weight zero are kept, as they are predicted too.
+    """
+    view, rows = np.nonzero(np.ones_like(views) if importance else views)
     starts = np.concatenate([[0], np.cumsum(np.bincount(view, minlength=len(views)))])
-    return RowViews(rows, starts.astype(np.int64), views[view, rows])
+    weights = views[view, rows]
+    left_out = weights if importance else np.minimum(weights, 1.0)
+    return RowViews(rows, starts.astype(np.int64), weights, left_out)
 
 
 class NetworkMeasure(ABC):
@@ -367,10 +373,11 @@ class NetworkMeasure(ABC):
     Views are recognised by identity, so that cached values are used for many candidates.
     """
 
-    def __init__(self, rows: CodedRows, metric: int) -> None:
+    def __init__(self, rows: CodedRows, metric: int, importance: bool = False) -> None:
         self.n_items = rows.n_rows
         self.rows = rows
         self.metric = metric
+        self.importance = importance
         self._key: Doubles | None = None
 
     def __call__(self, candidates: Candidates, view: Doubles) -> Doubles:
@@ -390,7 +397,7 @@ class NetworkMeasure(ABC):
     def set_views(self, views: Doubles) -> None:
         """Set the views, (n_views, n_rows), on which candidates are scored."""
         self._key = views
-        self._set_views(compress_views(views))
+        self._set_views(compress_views(views, self.importance))
 
     def _score_varying(self, candidates: Candidates) -> Doubles:
         """Score the candidates with several categories; the others score as ``NO_EXTRA``.
@@ -418,14 +425,17 @@ class LeaveOneOutMeasure(NetworkMeasure):
     r"""Leave-one-out score of the whole network (Algorithm 3), by one of ``GLOBAL_CRITERIA``.
 
     Leave-one-out log ratios :math:`\log P_k - \log P_y` of the network without one node are updated
-    as the structure grows, so that a candidate costs one pass over the rows.
+    as the structure grows, so that a candidate costs one pass over the rows. Weights are numbers of
+    copies or, with ``importance``, of rows that are left out whole; see :func:`compress_views`.
     """
 
     _log_ratios: Doubles
     _ratios: Doubles
 
-    def __init__(self, rows: CodedRows, metric: int, smoothing: float) -> None:
-        super().__init__(rows, metric)
+    def __init__(
+        self, rows: CodedRows, metric: int, smoothing: float, importance: bool = False
+    ) -> None:
+        super().__init__(rows, metric, importance)
         self.smoothing = smoothing
 
     @property
@@ -435,9 +445,11 @@ class LeaveOneOutMeasure(NetworkMeasure):
 
     def keep_first(self, n_views: int) -> None:
         """Keep the first views only; arrays are copied, so that no other copy changes."""
-        rows, starts, weights = self._views
+        rows, starts, weights, left_out = self._views
         end = starts[n_views]
-        self._measure_views(RowViews(rows[:end], starts[: n_views + 1], weights[:end]))
+        self._measure_views(
+            RowViews(rows[:end], starts[: n_views + 1], weights[:end], left_out[:end])
+        )
         self._log_ratios = self._log_ratios[:end].copy()
         self._ratios = self._ratios[:end].copy()
 
@@ -451,13 +463,28 @@ class LeaveOneOutMeasure(NetworkMeasure):
         scores = {way: self._score_family(candidates, family, way) for way in set(by_entry)}
         return [scores[way][:size] for way, size in zip(by_entry, sizes, strict=True)]
 
+    def item_losses(self, candidates: Candidates, best: int, view: Doubles) -> Doubles:
+        """Compute one minus the leave-one-out probability of each row's class: (n_rows,).
+
+        The structure has the best candidate added. The view's weights are importances: rows without
+        weight are predicted by the others.
+        """
+        if view is not self._key:
+            self.set_views(view[None])
+            self._key = view
+        structure, node, extras = candidates
+        if extras[best] != NO_EXTRA:
+            structure = structure.add(node, int(extras[best]))
+        losses: Doubles = 1.0 - 1.0 / self._ratios_without(structure, CLASS).sum(axis=1)
+        return losses
+
     def _set_views(self, views: RowViews) -> None:
         self._measure_views(views)
         labels = self.rows.nodes.codes[CLASS][views.rows]
         view = np.repeat(np.arange(len(views.starts) - 1), np.diff(views.starts))
         prior = np.zeros((len(views.starts) - 1, self.rows.n_classes))
         np.add.at(prior, (view, labels), views.weights)
-        kept = prior[view, labels] - np.minimum(views.weights, 1.0) + self.smoothing
+        kept = prior[view, labels] - views.left_out + self.smoothing
         self._log_ratios = np.log((prior[view] + self.smoothing) / kept[:, None])
         self._log_ratios[np.arange(len(labels)), labels] = 0.0
         self._included: list[tuple[int, ...] | None] = [None] * len(self.rows.nodes.codes)
@@ -467,7 +494,7 @@ class LeaveOneOutMeasure(NetworkMeasure):
         self._views = views
         # minimum over the first views; indexing a list is faster than indexing an array
         self._fewest_rows = np.minimum.accumulate(np.diff(views.starts)).tolist()
-        self._whole_rows = bool(views.weights.min() >= 1.0)
+        self._whole_rows = bool((views.left_out == 1.0).all())
 
     def _ratios_without(self, structure: Structure, node: int) -> Doubles:
         """Compute the ratios :math:`P_k / P_y` without a node: (n_entries, n_classes)."""
@@ -538,10 +565,12 @@ class LocalMeasure(NetworkMeasure):
         return scores
 
 
-def make_measure(criterion: str, rows: CodedRows, smoothing: float) -> NetworkMeasure:
+def make_measure(
+    criterion: str, rows: CodedRows, smoothing: float, importance: bool = False
+) -> NetworkMeasure:
     """Make the measure of a criterion; only leave-one-out criteria use smoothing."""
     if criterion in GLOBAL_CRITERIA:
-        return LeaveOneOutMeasure(rows, GLOBAL_CRITERIA[criterion], smoothing)
+        return LeaveOneOutMeasure(rows, GLOBAL_CRITERIA[criterion], smoothing, importance)
     local = {**LOCAL_CRITERIA, TREE_CRITERION: LIKELIHOOD}
     return LocalMeasure(rows, local[criterion])
 

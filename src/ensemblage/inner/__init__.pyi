@@ -9,6 +9,7 @@ from ._inner_ensemble import draw_feature_views as draw_feature_views
 from ._inner_ensemble import draw_views as draw_views
 from ._inner_ensemble import inner_score as inner_score
 from ._inner_ensemble import mean_of_views as mean_of_views
+from ._inner_ensemble import sample_views as sample_views
 from ._kmeans import InnerKMeans as InnerKMeans
 from ._kmeans import labelled_blocks as labelled_blocks
 from ._kmeans_kernels import ClusterSums as ClusterSums

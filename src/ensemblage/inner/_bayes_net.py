@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -16,10 +17,14 @@ from ensemblage.bayes import (
     CLASS,
     MAX_ENTRIES,
     NETWORK_DOCS,
+    NO_EXTRA,
+    PROBABILITY,
     BaseBayesNet,
+    Candidates,
     Coder,
     Estimate,
     FittedNetwork,
+    LeaveOneOutMeasure,
     NetworkConstraints,
     NodeTable,
     Sample,
@@ -37,16 +42,20 @@ from ensemblage.bayes import (
 )
 from ensemblage.datasets import MISSING_CODE
 from ensemblage.inner._inner_ensemble import (
+    BOOSTING,
     COMBINATIONS,
     InnerEnsemble,
     MeasurePerView,
     draw_views,
+    sample_views,
 )
 
 Doubles = NDArray[np.float64]
 
 GRID_ENTRIES = 2**14
 """Maximal number of entries per class of a table on the common grid; bins are merged beyond."""
+MIN_DIFFICULTY = 0.1
+"""Added to each row's loss in weighted views, so that no row's weight is near zero."""
 
 
 def draw_bag(training: Training, discretizer: str | None, max_entries: int, seed: int) -> Sample:
@@ -212,6 +221,26 @@ def pool_bags(
     return network, np.where(counts > 0, out_of_bag / np.maximum(counts, 1), np.nan)
 
 
+class WeightedScore:
+    """An inner ensemble whose views are weighted by the losses of the structure so far.
+
+    The judge is a leave-one-out measure of the rows with their weights.
+    """
+
+    def __init__(
+        self, ensemble: InnerEnsemble, judge: LeaveOneOutMeasure, weights: Doubles
+    ) -> None:
+        self.ensemble = ensemble
+        self.judge = judge
+        self.weights = weights
+
+    def __call__(self, candidates: Candidates) -> Doubles:
+        """Score the candidates: (n_extras,)."""
+        now = candidates._replace(extras=np.array([NO_EXTRA]))
+        difficulty = MIN_DIFFICULTY + self.judge.item_losses(now, 0, self.weights)
+        return self.ensemble(candidates, difficulty / np.average(difficulty, weights=self.weights))
+
+
 @set_module("ensemblage.inner")
 @with_shared(NETWORK_DOCS)
 class InnerBayesNetClassifier(BaseBayesNet):
@@ -234,8 +263,18 @@ class InnerBayesNetClassifier(BaseBayesNet):
     tables : {"ensemble", "plain"}, default="ensemble"
         "ensemble" pools tables over bootstraps, each with its own bins for scores and tables;
         "plain" uses one set of bins and one estimate from all rows, as in the paper.
-    combine : {"mean", "median"} or callable, default="mean"
-        How the views' scores are combined.
+    combine : {"mean", "median", "boosting"} or callable, default="mean"
+        How the views' scores are combined. With "boosting" the views of a decision are scored one
+        after the other, with more weight on the rows that the best parent so far predicts badly
+        (:class:`InnerEnsemble`); it needs ``search="k2"`` and a leave-one-out criterion.
+    views : {"uniform", "weighted"}, default="uniform"
+        "weighted" weights the rows of each decision's views by one minus the leave-one-out
+        probability of their class, by the structure so far; it needs the search "k2" or "tan".
+    sampler : callable or None, default=None
+        Function from the number of rows to their weights in each view, an array of shape
+        (n_views, n_rows), for instance a :class:`ViewSampler`. Then ``n_views``, ``view_size`` and
+        ``replace`` are not used, and there is one bootstrap per view. A model with a function of
+        your own cannot be saved; one with a ``ViewSampler`` can.
     arc_confidence : bool, default=True
         Also run the search on each view alone, and store the share of views that choose each arc.
         It takes about as long as the search of the ensemble.
@@ -284,6 +323,12 @@ class InnerBayesNetClassifier(BaseBayesNet):
     have the network itself, :math:`P(c, x)`, whose posterior must be raised to the power of 1/T and
     normalised.
 
+    Weighted views multiply the weight of a row in each view by :math:`0.1 + 1 - P(y_i | x_i)`,
+    divided by its mean, where the probability is a leave-one-out one by the structure so far. In
+    boosting, a row's loss is :math:`1 - P(y_i | x_i)` with the candidate that scores highest on the
+    view. In both, a row is left out with its whole weight, so that no part of a weight above one
+    stays in training.
+
     Pooled tables extend the paper's method to the estimation of the probabilities, which it leaves
     open. They are most of the gain in accuracy; the inner score alone is not significantly better
     than the plain one.
@@ -315,7 +360,9 @@ class InnerBayesNetClassifier(BaseBayesNet):
         ],
         "replace": ["boolean"],
         "tables": [StrOptions({"ensemble", "plain"})],
-        "combine": [StrOptions(set(COMBINATIONS) - {"vote"}), callable],
+        "combine": [StrOptions({*COMBINATIONS, BOOSTING} - {"vote"}), callable],
+        "views": [StrOptions({"uniform", "weighted"})],
+        "sampler": [callable, None],
         "random_state": ["random_state"],
         "arc_confidence": ["boolean"],
     }
@@ -328,6 +375,8 @@ class InnerBayesNetClassifier(BaseBayesNet):
         replace: bool = False,
         tables: str = "ensemble",
         combine: Any = "mean",
+        views: str = "uniform",
+        sampler: Callable[[int], Any] | None = None,
         arc_confidence: bool = True,
         max_parents: int | None = 3,
         search: str = "k2",
@@ -355,35 +404,66 @@ class InnerBayesNetClassifier(BaseBayesNet):
         self.replace = replace
         self.tables = tables
         self.combine = combine
+        self.views = views
+        self.sampler = sampler
         self.arc_confidence = arc_confidence
         self.random_state = random_state
 
+    def _learn(
+        self, training: Training, space: SearchSpace, step: Callable[[], bool]
+    ) -> tuple[Structure, list[Structure], FittedNetwork, Doubles | None]:
+        """Reject combinations of parameters that have no meaning, then learn."""
+        if self.views == "weighted" and self.search not in {"k2", "tan"}:
+            raise ValueError(
+                "views='weighted' weights the views by the structure so far, but "
+                f"search={self.search!r} compares scores of several structures in one decision. "
+                "Set search to 'k2' or 'tan', or views to 'uniform'."
+            )
+        if self.combine == BOOSTING and self.search != "k2":
+            raise ValueError(
+                "combine='boosting' scores all candidates of a decision together, as "
+                f"search='k2' does, got search={self.search!r}. Set search to 'k2', or combine to "
+                "'mean'."
+            )
+        if self.combine == BOOSTING and space.local:
+            raise ValueError(
+                "combine='boosting' needs a leave-one-out criterion, which predicts each row's "
+                f"class, got criterion={self.criterion!r}. Set criterion to 'probability', "
+                "'accuracy' or 'log', or combine to 'mean'."
+            )
+        return super()._learn(training, space, step)
+
     def _plan(self, training: Training, sample: Sample) -> tuple[Score, Estimate, list[Score]]:
         """Score by views; estimate tables by bootstraps with separate bins."""
-        seeds = draw_seeds(self.random_state, 2 * self.n_views)
-        criterion = criterion_of(self)
-        measure: Any = make_measure(criterion, sample.rows, self.smoothing)
+        n_rows = len(training.weights)
+        own = None if self.sampler is None else sample_views(self.sampler, n_rows)
+        n_views = self.n_views if own is None else len(own)
+        seeds = draw_seeds(self.random_state, 2 * n_views)
+        views = own
+        if views is None:
+            views = draw_views(n_rows, seeds[:n_views], self.view_size, self.replace)
+        reweighted = self.views == "weighted" or self.combine == BOOSTING
+        make = partial(make_measure, criterion_of(self), smoothing=self.smoothing,
+                       importance=reweighted)  # fmt: skip
+        measure: Any = make(sample.rows)
         estimate: Estimate = lambda structure: (  # noqa: E731
             self._estimate(training, sample, structure),
             None,
         )
         if self.tables == "ensemble":
-            bootstraps = seeds[self.n_views :]
+            bootstraps = seeds[n_views:]
             tasks = [(training, self.discretizer, self.max_entries, seed) for seed in bootstraps]
             bags = run_tasks(draw_bag, tasks, self.n_jobs)
             by_em = self.missing == "em"
             estimate = partial(pool_bags, bags, training, sample, self.smoothing, by_em)
             if any(coder.cuts is not None for coder in sample.coders):
-                measure = MeasurePerView(
-                    [make_measure(criterion, bag.rows, self.smoothing) for bag in bags]
-                )
-
-        def draw_weighted_views(n_rows: int) -> Doubles:
-            views = draw_views(n_rows, seeds[: self.n_views], self.view_size, self.replace)
-            return views * training.weights
-
-        ensemble = InnerEnsemble(measure, draw_weighted_views, self.combine)
-        return ensemble, estimate, ensemble.view_scores() if self.arc_confidence else []
+                measure = MeasurePerView([make(bag.rows) for bag in bags])
+        ensemble = InnerEnsemble(measure, lambda _: views * training.weights, self.combine)
+        score: Score = ensemble
+        if self.views == "weighted":
+            judge = LeaveOneOutMeasure(sample.rows, PROBABILITY, self.smoothing, importance=True)
+            score = WeightedScore(ensemble, judge, training.weights)
+        return score, estimate, ensemble.view_scores() if self.arc_confidence else []
 
     def _store(
         self,

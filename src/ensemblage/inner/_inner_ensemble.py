@@ -16,6 +16,13 @@ from ensemblage.inner._kmeans_kernels import Draws
 
 Doubles = NDArray[np.float64]
 
+BOOSTING = "boosting"
+"""The combination in which each view's item weights depend on the views before it."""
+MIN_ERROR = 0.01
+"""Lower bound on a boosted view's error, so that its weight is finite."""
+MAX_ERROR = 0.49
+"""Upper bound on a boosted view's error, so that its weight is positive."""
+
 
 def check_view_size(n_items: int, view_size: Any, replace: bool) -> int:
     """Compute the number of draws per view, at least 1, from a share (float) or a count (int)."""
@@ -79,6 +86,38 @@ def draw_feature_views(n_features: int, draws: Draws) -> NDArray[np.float64]:
     return counts.reshape(draws.n_views, n_features).astype(np.float64)
 
 
+def check_views(views: Any, n_items: int) -> NDArray[Any]:
+    """Reject views that are not finite, non-negative weights of shape (n_views, n_items)."""
+    found = np.asarray(views)
+    if found.dtype.kind not in "biuf":
+        raise TypeError(
+            f"sampler must return an array of numbers, got {type(views).__name__} of {found.dtype}."
+        )
+    if found.ndim != 2 or found.shape[1] != n_items or not len(found):
+        raise ValueError(
+            f"sampler must return views of shape (n_views, {n_items}) with at least one view, got "
+            f"shape {found.shape}. Return one row of {n_items} weights for each view."
+        )
+    if found.size and not (np.isfinite(found).all() and found.min() >= 0):
+        raise ValueError(
+            "sampler must return finite weights that are not negative, got "
+            f"{found[~(np.isfinite(found) & (found >= 0))][0]}. Use 0 for an item outside a view."
+        )
+    return found
+
+
+def sample_views(sampler: Callable[[int], Any], n_items: int) -> Doubles:
+    """Call a user's sampler; each view must have an item of positive weight."""
+    views = check_views(sampler(n_items), n_items).astype(np.float64)
+    empty = np.flatnonzero(~views.any(axis=1))
+    if len(empty):
+        raise ValueError(
+            f"sampler must return views with at least one item of positive weight, but view "
+            f"{empty[0]} of {len(views)} has none. Draw more items per view."
+        )
+    return views
+
+
 @set_module("ensemblage.inner")
 class ViewSampler:
     """Draw the same views of rows or features in each call.
@@ -115,6 +154,9 @@ class ViewSampler:
         self.replace = replace
         self.seeds = draw_seeds(random_state, n_views)
 
+    def __repr__(self) -> str:
+        return f"ViewSampler({self.n_views}, {self.view_size}, replace={self.replace})"
+
     def __call__(self, n_items: int) -> NDArray[np.float64]:
         """Draw the views of ``n_items`` rows or features.
 
@@ -143,6 +185,10 @@ class Measure(Protocol):  # numpydoc ignore=PR01
     -----
     A measure may also have ``score_views(candidates, views)``, of shape (n_views, ...,
     n_candidates), if many views together are faster than one by one.
+
+    Boosting needs ``item_losses(candidates, best, view)``, of shape (n_items,): the loss of each
+    item, from 0 to 1, with the candidate that scores highest on the view. ``best`` is its index (an
+    array of indices if the scores have more axes). Items outside the view have a loss too.
     """
 
     n_items: int
@@ -204,9 +250,48 @@ def resolve_combine(combine: Any) -> Callable[[Doubles], Doubles]:
     return COMBINATIONS[combine]
 
 
+def item_losses(measure: Any, candidates: Any, best: Any, view: Doubles) -> Doubles:
+    """Compute a measure's losses per item, and check them."""
+    losses = np.asarray(measure.item_losses(candidates, best, view), dtype=np.float64)
+    inside = losses.shape == view.shape and bool(((losses >= 0) & (losses <= 1)).all())
+    if not inside:
+        raise ValueError(
+            f"item_losses of {type(measure).__name__} must return {len(view)} losses from 0 to 1, "
+            f"one for each item, got shape {losses.shape} with values from "
+            f"{losses.min(initial=np.inf)} to {losses.max(initial=-np.inf)}."
+        )
+    return losses
+
+
+def boosted_scores(measures: Sequence[Any], views: NDArray[Any], candidates: Any) -> Doubles:
+    r"""Score the candidates on one view after the other, and combine the scores by boosting.
+
+    The item weights are kept as logarithms, relative to the view's largest, so that they neither
+    overflow nor vanish. Empty views are omitted.
+    """
+    scores, view_weights = [], []
+    log_weights = np.zeros(views.shape[1])
+    for measure, drawn in zip(measures, views, strict=True):
+        inside = drawn > 0
+        if not inside.any():
+            continue
+        view = drawn * np.exp(np.minimum(log_weights - log_weights[inside].max(), 0.0))
+        view *= drawn.sum() / view.sum()
+        found = np.asarray(measure(candidates, view))
+        losses = item_losses(measure, candidates, found.argmax(axis=-1), view)
+        error = np.clip(view @ losses / view.sum(), MIN_ERROR, MAX_ERROR)
+        view_weights.append(np.log((1 - error) / error))
+        log_weights += view_weights[-1] * losses
+        scores.append(found)
+    if not scores:
+        raise ValueError("All views are empty: no item has a positive weight in any of them.")
+    shares = np.array(view_weights) / np.sum(view_weights)
+    return np.asarray(np.tensordot(shares, np.stack(scores), axes=1))
+
+
 @set_module("ensemblage.inner")
 class InnerEnsemble:
-    """A measure that is evaluated on many views and combined (Algorithm 1).
+    r"""A measure that is evaluated on many views and combined (Algorithm 1).
 
     A learner that decides by a measure can use an inner ensemble in its place: the measure is
     evaluated on many views of the data, and the scores are combined. The inner ensemble is a
@@ -219,8 +304,10 @@ class InnerEnsemble:
     sampler : callable
         Function from ``n_items`` to the views, an array of shape (n_views, n_items); for instance
         a :class:`ViewSampler`. Called once: all candidates are scored on the same views.
-    combine : {"mean", "median", "vote"} or callable, default="mean"
-        How the scores of shape (n_views, ..., n_candidates) are combined over the views.
+    combine : {"mean", "median", "vote", "boosting"} or callable, default="mean"
+        How the scores of shape (n_views, ..., n_candidates) are combined over the views. With
+        "boosting" the views are scored one after the other: items with a large loss on one view
+        have more weight on the next. The measure then needs ``item_losses``, see :class:`Measure`.
 
     Attributes
     ----------
@@ -229,10 +316,24 @@ class InnerEnsemble:
     views : ndarray of shape (n_views, n_items)
         Weights of the items in each view.
 
+    Notes
+    -----
+    Boosting (which the paper leaves to future work) follows AdaBoost.R2 within each decision. Item
+    weights :math:`d_i` start at 1. View :math:`e` with weights :math:`v_{ei}` is scored with
+    :math:`w_i \propto v_{ei} d_i`, scaled to the sum of :math:`v_{ei}`. With the losses
+    :math:`l_i` of its best candidate it has the error
+    :math:`\epsilon_e = \sum_i w_i l_i / \sum_i w_i`, bounded to [0.01, 0.49], and the weight
+    :math:`\alpha_e = \log((1 - \epsilon_e) / \epsilon_e)`. Then :math:`d_i` is multiplied by
+    :math:`\exp(\alpha_e l_i)`. The combined score is
+    :math:`\sum_e \alpha_e s_e / \sum_e \alpha_e`. The weights start anew at each decision, so
+    the same decision always has the same scores.
+
     References
     ----------
     H. Abbasian, C. Drummond, N. Japkowicz, S. Matwin. Inner Ensembles: Using Ensemble Methods
     Inside the Learning Algorithm. ECML PKDD 2013.
+
+    H. Drucker. Improving Regressors Using Boosting Techniques. ICML 1997. (AdaBoost.R2.)
 
     Examples
     --------
@@ -257,8 +358,15 @@ class InnerEnsemble:
     ) -> None:
         self.measure = measure
         self.n_items = measure.n_items
-        self.combine = resolve_combine(combine)
-        self.views = sampler(self.n_items)
+        self.combine = None if combine == BOOSTING else resolve_combine(combine)
+        self.views = check_views(sampler(self.n_items), self.n_items)
+        for each in self._measures() if self.combine is None else []:
+            if not hasattr(each, "item_losses"):
+                raise TypeError(
+                    f"combine='boosting' needs the losses of the items, but "
+                    f"{type(each).__name__} has no item_losses(candidates, best, view). Add it to "
+                    "the measure, or set combine to 'mean'."
+                )
 
     def __call__(self, candidates: Any, view: NDArray[np.float64] | None = None) -> Doubles:
         """Score the candidates by the ensemble.
@@ -276,6 +384,8 @@ class InnerEnsemble:
             Combined scores.
         """
         views = self.views if view is None else self.views * view
+        if self.combine is None:
+            return boosted_scores(self._measures(), views, candidates)
         together = getattr(self.measure, "score_views", None)
         if together is not None:
             return self.combine(np.asarray(together(candidates, views)))
@@ -289,9 +399,12 @@ class InnerEnsemble:
         list of callable
             Functions from candidates to scores, one for each view.
         """
-        own = getattr(self.measure, "measures", [self.measure] * len(self.views))
-        pairs = zip(own, self.views, strict=True)
+        pairs = zip(self._measures(), self.views, strict=True)
         return [partial(measure, view=view) for measure, view in pairs]
+
+    def _measures(self) -> list[Any]:
+        """List the measure of each view."""
+        return getattr(self.measure, "measures", [self.measure] * len(self.views))
 
 
 class MeasurePerView:

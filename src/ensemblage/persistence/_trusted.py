@@ -225,6 +225,7 @@ TRUSTED_TYPES = (
     "ensemblage.inner.InnerKMeans",
     "ensemblage.inner.InnerTreeClassifier",
     "ensemblage.inner.InnerTreeRegressor",
+    "ensemblage.inner.ViewSampler",
     "ensemblage.pool.EnsemblageClassifier",
     "ensemblage.pool.EnsemblageRegressor",
     "ensemblage.pool.FittedPool",
