@@ -35,8 +35,8 @@ from ensemblage._core import (
     write_number,
 )
 from ensemblage.datasets import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, feature_categories
-from ensemblage.inner._inner_ensemble import COMBINATIONS
-from ensemblage.inner._tree_decisions import check_views
+from ensemblage.inner._inner_ensemble import BOOSTING, COMBINATIONS, sample_views
+from ensemblage.inner._tree_decisions import as_counts
 from ensemblage.inner._tree_drawing import TreeNode, tree_html
 from ensemblage.inner._tree_growth import (
     SHRINKAGE_GRID,
@@ -356,7 +356,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         "split": [StrOptions({"cart", "ensemble"})],
         "prune": [StrOptions({"cv", "ensemble"})],
         "views": [StrOptions({"uniform", "weighted"})],
-        "combine": [StrOptions({"boosting", *COMBINATIONS})],
+        "combine": [StrOptions({BOOSTING, *COMBINATIONS})],
         "sampler": [callable, None],
         "shrinkage": [Interval(Real, 0, None, closed="left"), StrOptions({"cv"})],
         "cv": [Interval(Integral, 2, None, closed="left")],
@@ -470,7 +470,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
     def _sampled_views(self, n_rows: int) -> Views | None:
         if self.sampler is None:
             return None
-        views = check_views(self.sampler(n_rows), n_rows)
+        views = as_counts(sample_views(self.sampler, n_rows))
         if self.prune == "ensemble" and views.all():
             raise ValueError(
                 "prune='ensemble' judges splits by the rows outside of a view, but all views of "

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +32,6 @@ Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Truths = NDArray[np.bool_]
 
-MIN_ERROR = 0.01
-"""Bound of the error of a view's choice in boosting: its weight stays finite."""
-
 
 def as_counts(views: NDArray[Any]) -> Views:
     """Transpose views to (n_items, n_views): bytes if they are counts, as the kernels prefer."""
@@ -44,33 +40,6 @@ def as_counts(views: NDArray[Any]) -> Views:
         if views.max() <= np.iinfo(np.uint8).max and (views == np.floor(views)).all():
             views = views.astype(np.uint8)
     return np.ascontiguousarray(views.T)
-
-
-def check_views(views: Any, n_items: int) -> Views:
-    """Check what a sampler returns, and transpose it to (n_items, n_views)."""
-    expected = f"expected an array of shape (n_views, {n_items}), a weight per view and row"
-    try:
-        views = np.asarray(views, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"`sampler` returned {type(views).__name__} that is not numeric; {expected}."
-        ) from error
-    if views.ndim != 2 or views.shape[1] != n_items or not len(views):
-        raise ValueError(
-            f"`sampler` returned an array of shape {views.shape} for {n_items} rows; {expected}."
-        )
-    if not np.isfinite(views).all() or views.min() < 0:
-        raise ValueError(
-            "`sampler` returned weights that are negative or not finite; expected weights of at "
-            "least 0. Set rows that are not in a view to 0."
-        )
-    empty = np.flatnonzero(~views.any(axis=1))
-    if len(empty):
-        raise ValueError(
-            f"`sampler` returned a view without rows (view {empty[0]}); expected at least one "
-            "positive weight in each view. Draw more rows per view."
-        )
-    return as_counts(views)
 
 
 def weigh_by_residual(targets: RowTargets, counts: Views) -> RowTargets:
@@ -132,20 +101,16 @@ def candidate_splits(rows: TreeRows, criterion: int, min_rows: int) -> list[Colu
     return found
 
 
-@dataclass(frozen=True)
 class SplitMeasure:
     """Gain of each candidate split of a node's rows over no split.
 
     Candidates are those of :func:`candidate_splits`, numbered column by column.
     """
 
-    targets: RowTargets
-    criterion: int
-    min_rows: int
-
-    @property
-    def n_items(self) -> int:
-        return len(self.targets.weights)
+    def __init__(self, targets: RowTargets, criterion: int) -> None:
+        self.n_items = len(targets.weights)
+        self.targets = targets
+        self.criterion = criterion
 
     def __call__(self, candidates: list[ColumnCuts], view: NDArray[Any]) -> Doubles:
         """Score the candidates on one view."""
@@ -155,19 +120,13 @@ class SplitMeasure:
     def score_views(self, candidates: list[ColumnCuts], views: NDArray[Any]) -> Doubles:
         """Score the candidates on all views together: (n_views, n_candidates)."""
         counts = as_counts(views)
-        scores = [
-            split_gains(
-                bin_sums(each.bins, counts, self.targets, len(each.cuts) + 1),
-                self.criterion, self.min_rows,
-            )
-            for each in candidates
-        ]  # fmt: skip
-        return np.hstack(scores)
+        sums = (bin_sums(c.bins, counts, self.targets, len(c.cuts) + 1) for c in candidates)
+        return np.hstack([split_gains(each, self.criterion) for each in sums])
 
-    def losses(self, candidates: list[ColumnCuts], chosen: int, view: NDArray[Any]) -> Doubles:
-        """Loss of each row under a candidate, if its sides predict by the rows of a view."""
-        column, cut = candidate_at(candidates, chosen)
-        return side_losses((column.bins <= cut).astype(np.intp), self.targets, view)
+    def item_losses(self, candidates: list[ColumnCuts], best: int, view: NDArray[Any]) -> Doubles:
+        """Loss of each row, 0 to 1, if the sides of a candidate predict by the view's rows."""
+        column, cut = candidate_at(candidates, best)
+        return side_losses((column.bins > cut).astype(np.intp), self.targets, view)
 
 
 def candidate_at(candidates: list[ColumnCuts], number: int) -> tuple[ColumnCuts, int]:
@@ -180,18 +139,26 @@ def candidate_at(candidates: list[ColumnCuts], number: int) -> tuple[ColumnCuts,
 def side_losses(sides: Indices, targets: RowTargets, view: NDArray[Any]) -> Doubles:
     """Loss of each row, 0 to 1, if the sides of a split predict by the rows of a view.
 
-    1 if the class is not the predicted one; for a numeric target the absolute error as a share of
-    the largest.
+    One minus the proportion of the row's class; for a numeric target the absolute error as a share
+    of the largest.
     """
     weights, n_sides = targets.weights * view, int(sides.max()) + 1
     if targets.n_classes:
-        cells = sides * targets.n_classes + targets.codes
-        sums = np.bincount(cells, weights, n_sides * targets.n_classes)
-        classes = sums.reshape(n_sides, -1).argmax(axis=1)
-        return np.asarray(classes[sides] != targets.codes, dtype=np.float64)
+        shares = _side_shares(sides, targets, weights, n_sides, 0.0)
+        return np.asarray(np.clip(1.0 - shares[sides, targets.codes], 0.0, 1.0))
     errors = np.abs(targets.values - _side_means(sides, targets.values, weights, n_sides)[sides])
     largest = errors.max()
     return np.asarray(errors / largest if largest > 0 else errors)
+
+
+def _side_shares(
+    sides: Indices, targets: RowTargets, weights: Doubles, n_sides: int, added: float
+) -> Doubles:
+    """Class proportions of each side, with a weight added to each class; 0 without rows."""
+    cells = sides * targets.n_classes + targets.codes
+    sums = np.bincount(cells, weights, n_sides * targets.n_classes).reshape(n_sides, -1) + added
+    totals = sums.sum(axis=1, keepdims=True)
+    return np.asarray(sums / np.where(totals > 0, totals, 1.0))
 
 
 def _side_means(sides: Indices, values: Doubles, weights: Doubles, n_sides: int) -> Doubles:
@@ -202,7 +169,6 @@ def _side_means(sides: Indices, values: Doubles, weights: Doubles, n_sides: int)
     return np.where(totals > 0, sums / np.where(totals > 0, totals, 1.0), whole)
 
 
-@dataclass(frozen=True)
 class PruningMeasure:
     """Out-of-view score of a node as a leaf, and with its split: the two candidates.
 
@@ -210,12 +176,10 @@ class PruningMeasure:
     (Laplace smoothing), or minus their squared errors.
     """
 
-    targets: RowTargets
-    sides: Indices
-
-    @property
-    def n_items(self) -> int:
-        return len(self.sides)
+    def __init__(self, targets: RowTargets, sides: Indices) -> None:
+        self.n_items = len(sides)
+        self.targets = targets
+        self.sides = sides
 
     def __call__(self, candidates: Any, view: NDArray[Any]) -> Doubles:
         """Score both candidates on one view."""
@@ -226,53 +190,14 @@ class PruningMeasure:
         weights, codes, values, n_classes = self.targets
         out, drawn = view == 0, weights * view
         if n_classes:
-            sums = np.bincount(sides * n_classes + codes, drawn, n_sides * n_classes)
-            smoothed = sums.reshape(n_sides, n_classes) + 1
-            shares = smoothed / smoothed.sum(axis=1, keepdims=True)
+            shares = _side_shares(sides, self.targets, drawn, n_sides, 1.0)
             return float((weights[out] * np.log(shares[sides[out], codes[out]])).sum())
         means = _side_means(sides, values, drawn, n_sides)
         return -float((weights[out] * (values[out] - means[sides[out]]) ** 2).sum())
 
-    def losses(self, candidates: Any, chosen: int, view: NDArray[Any]) -> Doubles:
-        """Loss of each row as a leaf or with the split."""
-        return side_losses(self.sides * chosen, self.targets, view)
-
-
-Decision: TypeAlias = SplitMeasure | PruningMeasure
-
-
-def combined_scores(
-    measure: Decision, candidates: Any, views: NDArray[Any], combine: Any
-) -> Doubles:
-    """Score the candidates by the inner ensemble, or by boosting."""
-    if combine == "boosting":
-        return boosted_scores(measure, candidates, views)
-    return InnerEnsemble(measure, lambda _: views, combine)(candidates)
-
-
-def boosted_scores(measure: Decision, candidates: Any, views: NDArray[Any]) -> Doubles:
-    r"""Average the views' scores with the weights of AdaBoost, one view after the other.
-
-    :math:`\epsilon` is the weighted mean loss of the rows under the view's best candidate,
-    :math:`\alpha = \log((1 - \epsilon) / \epsilon) + \log(K - 1)` the weight of its scores, with
-    :math:`K` classes (2 for a numeric target), and each row's weight is multiplied by
-    :math:`\exp(\alpha l_i)` for the next view. :math:`\epsilon` is at least ``MIN_ERROR``, and
-    :math:`\alpha` at least 0; if all are 0, the views count equally.
-    """
-    targets = measure.targets
-    present = np.unique(targets.codes[targets.weights > 0]) if targets.n_classes else ()
-    others = max(len(present) - 1, 1)
-    scores, alphas, importance = [], [], np.ones(measure.n_items)
-    for view in views:
-        weighted = replace(measure, targets=targets._replace(weights=targets.weights * importance))
-        scores.append(weighted(candidates, view))
-        losses = weighted.losses(candidates, int(scores[-1].argmax()), view)
-        error = max(float(np.average(losses, weights=weighted.targets.weights)), MIN_ERROR)
-        alphas.append(max(np.log(others * (1 - error) / error), 0.0) if error < 1 else 0.0)
-        importance *= np.exp(alphas[-1] * losses)
-        importance /= importance.mean()
-    weights = np.array(alphas) if any(alphas) else np.ones(len(views))
-    return np.asarray(np.average(scores, axis=0, weights=weights))
+    def item_losses(self, candidates: Any, best: int, view: NDArray[Any]) -> Doubles:
+        """Loss of each row, 0 to 1, as a leaf or with the split."""
+        return side_losses(self.sides * best, self.targets, view)
 
 
 class Split(NamedTuple):
@@ -297,10 +222,10 @@ class SplitSearch(NamedTuple):
         if self.weighted:
             rows = rows._replace(targets=weigh_by_residual(rows.targets, counts))
         candidates = candidate_splits(rows, self.criterion, self.min_rows)
-        if not candidates:
+        if not candidates or not counts.any():
             return Split()
-        measure = SplitMeasure(rows.targets, self.criterion, self.min_rows)
-        scores = combined_scores(measure, candidates, counts.T, self.combine)
+        measure = SplitMeasure(rows.targets, self.criterion)
+        scores = InnerEnsemble(measure, lambda _: counts.T, self.combine)(candidates)
         column, c = candidate_at(candidates, int(scores.argmax()))
         gain = float(scores.max())
         if self.combine == "vote":
@@ -373,10 +298,11 @@ def splits_kept_by_views(
         part, drawn = rows.take(here), counts[here]
         targets = weigh_by_residual(part.targets, drawn) if weighted else part.targets
         judging = drawn.T[(drawn == 0).any(axis=0)]
-        if not len(judging):
+        if not judging.any():
             continue
         measure = PruningMeasure(targets, goes_right(tree, node, part.X))
-        if combined_scores(measure, None, judging, combine).argmax() == 1:
+        ensemble = InnerEnsemble(measure, lambda _, views=judging: views, combine)  # type: ignore[misc]
+        if ensemble(None).argmax() == 1:
             kept[node] = True
             reached |= {int(tree.left[node]), int(tree.right[node])}
     return kept

@@ -240,12 +240,12 @@ def cut_gains(sums: Doubles, own: int, criterion: int, min_rows: int) -> Doubles
 
 
 @compiled
-def split_gains(sums: Doubles, criterion: int, min_rows: int) -> Doubles:
+def split_gains(sums: Doubles, criterion: int) -> Doubles:
     """Gain of each cut over no split, in each view: (n_views, n_cuts).
 
-    0 if there is no gain, or if a side has too few rows.
+    0 if there is no gain, or if a side has no rows.
     """
-    scores = cut_scores(sums, -1, criterion, min_rows)
+    scores = cut_scores(sums, -1, criterion, 1)
     n_cuts, n_views = scores.shape
     whole, weights = np.empty(n_views), np.empty(n_views)
     score_side(sums.sum(axis=0), criterion, whole, weights)
