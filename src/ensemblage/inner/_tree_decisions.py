@@ -200,6 +200,10 @@ class PruningMeasure:
         return side_losses(self.sides * best, self.targets, view)
 
 
+def _combined(measure: Any, candidates: Any, views: Any, combine: str) -> Doubles:
+    return InnerEnsemble(measure, lambda _: views, combine)(candidates)
+
+
 class Split(NamedTuple):
     """A threshold of a feature and its mean gain; 0 where no split is possible."""
 
@@ -214,7 +218,7 @@ class SplitSearch(NamedTuple):
 
     criterion: int
     min_rows: int
-    combine: Any
+    combine: str
     weighted: bool
 
     def best(self, rows: TreeRows, counts: Views) -> Split:
@@ -225,7 +229,7 @@ class SplitSearch(NamedTuple):
         if not candidates or not counts.any():
             return Split()
         measure = SplitMeasure(rows.targets, self.criterion)
-        scores = InnerEnsemble(measure, lambda _: counts.T, self.combine)(candidates)
+        scores = _combined(measure, candidates, counts.T, self.combine)
         column, c = candidate_at(candidates, int(scores.argmax()))
         gain = float(scores.max())
         if self.combine == "vote":
@@ -287,7 +291,7 @@ def node_costs(tree: SoftTree, rows: TreeRows, criterion: int) -> Doubles:
 
 
 def splits_kept_by_views(
-    tree: SoftTree, rows: TreeRows, counts: Views, combine: Any, weighted: bool
+    tree: SoftTree, rows: TreeRows, counts: Views, combine: str, weighted: bool
 ) -> Truths:
     """Mark the splits that stay: those that score higher than a leaf, and all above them."""
     kept = np.zeros(len(tree.left), dtype=bool)
@@ -301,8 +305,7 @@ def splits_kept_by_views(
         if not judging.any():
             continue
         measure = PruningMeasure(targets, goes_right(tree, node, part.X))
-        ensemble = InnerEnsemble(measure, lambda _, views=judging: views, combine)  # type: ignore[misc]
-        if ensemble(None).argmax() == 1:
+        if _combined(measure, None, judging, combine).argmax() == 1:
             kept[node] = True
             reached |= {int(tree.left[node]), int(tree.right[node])}
     return kept
