@@ -471,7 +471,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         if self.sampler is None:
             return None
         views = as_counts(sample_views(self.sampler, n_rows))
-        if self.prune == "ensemble" and views.all():
+        if self.prune == "ensemble" and n_rows > 1 and views.all():
             raise ValueError(
                 "prune='ensemble' judges splits by the rows outside of a view, but all views of "
                 "`sampler` contain all rows. Give some rows the weight 0, or set prune='cv'."
