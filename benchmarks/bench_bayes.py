@@ -11,6 +11,7 @@ vote.csv.
 from __future__ import annotations
 
 import os
+import pickle
 import resource
 import shutil
 import subprocess
@@ -23,12 +24,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.ensemble import BaggingClassifier
 
 from all_benchmarks import row
 from ensemblage.bayes import BayesNetClassifier, code_sample, plan_search, read_training
 from ensemblage.bayes._search import SEARCHES
 from ensemblage.inner import InnerBayesNetClassifier
+from ensemblage.persistence import save
 
 WEKA_JAR = Path(os.environ.get("WEKA_JAR", "/usr/share/java/weka.jar"))
 CUP_JARS = [WEKA_JAR.with_name("cup.jar"), WEKA_JAR.with_name("java-cup-0.11b-runtime.jar")]
@@ -242,6 +245,36 @@ def bench_prediction():
         print(f"  {label:<44}ours {1e6 * ours:.2f}, pyAgrum {shown}")
 
 
+def bench_size():
+    """Size and prediction time of one inner network and of a bag of as many networks."""
+    print("fitted on all rows: pickle and model file in kB, prediction in ms per 1,000 rows")
+    for load in (load_wine, load_breast_cancer, load_digits):
+        X, y = load(return_X_y=True)
+        rows = X[np.arange(1_000) % len(X)]
+        models = {
+            "plain network": BayesNetClassifier(),
+            "inner network, 30 views, plain tables": InnerBayesNetClassifier(
+                30, tables="plain", arc_confidence=False, random_state=0
+            ),
+            "inner network, 30 views, pooled tables": InnerBayesNetClassifier(
+                30, arc_confidence=False, random_state=0
+            ),
+            "bag of 30 networks": BaggingClassifier(
+                BayesNetClassifier(calibration=None), 30, random_state=0
+            ),
+        }
+        print(f"{load.__name__.removeprefix('load_')}, {len(X)} x {X.shape[1]}")
+        for label, model in models.items():
+            model.fit(X, y)
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "model.skops"
+                save(model, path)
+                saved = path.stat().st_size / 1e3
+            taken = 1e3 * best_of(lambda m=model, new=rows: m.predict_proba(new), 15)
+            kept = len(pickle.dumps(model)) / 1e3
+            print(f"  {label:<44}{kept:10.0f} kB{saved:10.0f} kB{taken:10.2f} ms")
+
+
 def bench_large():
     print("large data")
     rng = np.random.default_rng(0)
@@ -297,6 +330,6 @@ def bench_first_fit():
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    chosen = sys.argv[1:] or ["structure", "prediction", "large", "first_fit"]
+    chosen = sys.argv[1:] or ["structure", "prediction", "size", "large", "first_fit"]
     for part in chosen:
         globals()[f"bench_{part}"]()

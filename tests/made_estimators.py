@@ -30,6 +30,7 @@ from ensemblage.sources import (
 from ensemblage.strata import (
     HISS,
     BootstrapStrata,
+    KMeansStrata,
     MixtureStrata,
     ScaledLogisticRegression,
     ScaledRidge,
@@ -101,7 +102,7 @@ _MADE = {
         MCLA(n_partitions=4),
         EvidenceAccumulation(2, n_partitions=4),
     ],
-    STRATA: [HISS(2, 0.6), MixtureStrata(2), BootstrapStrata(2), SourceStrata()],
+    STRATA: [HISS(2, 0.6), MixtureStrata(2), KMeansStrata(2), BootstrapStrata(2), SourceStrata()],
     COLUMNS: [
         MDLPDiscretizer(),
         TableEncoder(),

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from pkgutil import resolve_name
 
+import numpy as np
 import pytest
 
 from ensemblage.papers import PAPER_EXPERIMENTS
@@ -60,6 +61,73 @@ def test_every_experiment_is_named_and_exists():
     assert named == set(PAPER_EXPERIMENTS)
 
 
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([\w/-]+\.md)\)", MAP))))
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([\w/-]+\.md)[)#]", MAP))))
 def test_every_page_exists(target):
     assert (ROOT / "docs" / target).is_file()
+
+
+KINDS = ("behaviour", "parameters", "experiments and findings", "limitations", "future work")
+STATES = ("implemented", "in part", "not built")
+
+
+def statements(paper, kind):
+    """Number, text, names, page and state of each row of a kind."""
+    section = re.search(rf"(?ms)^## {paper}$(.*?)(?=^## |\Z)", MAP)[1]
+    part = re.search(rf"(?ms)^### Statements: {kind}$(.*?)(?=^### |\Z)", section)[1]
+    rows = [line.strip("|").split("|") for line in re.findall(r"(?m)^\| \d+ \|.*$", part)]
+    return [(int(number), *(each.strip() for each in rest)) for number, *rest in rows]
+
+
+def counts_of(heading):
+    """The numbers of a row of a table of counts."""
+    line = re.search(rf"(?m)^\| {heading} \|(.*)\|$", MAP)[1]
+    return [int(number) for number in line.split("|")]
+
+
+@pytest.mark.parametrize("paper", NUMBERED)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_paper_has_rows_of_each_kind(paper, kind):
+    rows = statements(paper, kind)
+    assert rows
+    for row in rows:
+        number, text, here, page, state = row
+        assert number > 0
+        assert re.search(r"\((abstract|\d)", text), f"no section: {text}"
+        assert state.startswith(STATES), row
+        # what is not built at all has neither a name nor a page
+        assert (here == "-") == (page == "") or state.startswith("not built"), row
+
+
+@pytest.mark.parametrize("paper", NUMBERED)
+def test_numbers_of_statements_add_up(paper):
+    found = [sum(row[0] for row in statements(paper, kind)) for kind in KINDS]
+    assert counts_of(paper) == [*found, sum(found)]
+
+
+def test_numbers_of_all_papers_add_up():
+    papers = np.array([counts_of(paper) for paper in NUMBERED])
+    assert counts_of("all papers") == papers.sum(axis=0).tolist()
+    rows = [row for paper in NUMBERED for kind in KINDS for row in statements(paper, kind)]
+    by_state = [sum(row[0] for row in rows if row[-1].startswith(state)) for state in STATES]
+    assert counts_of("statements") == [*by_state, sum(by_state)]
+    assert sum(by_state) == counts_of("all papers")[-1]
+
+
+def anchors(page):
+    """Anchors of a page: its labels, and its headings as Sphinx writes them."""
+    text = page.read_text(encoding="utf-8")
+    headings = [title.lower() for title in re.findall(r"(?m)^#{1,3} (.+)$", text)]
+    slugs = {re.sub(r"[^\w -]", "", title).replace(" ", "-") for title in headings}
+    return slugs | set(re.findall(r"(?m)^\(([\w-]+)\)=$", text))
+
+
+def test_every_anchor_exists():
+    found = re.findall(r"\]\(([\w/-]+\.md)#([\w-]+)\)", MAP)
+    assert len(found) > 50
+    for target, anchor in found:
+        assert anchor in anchors(ROOT / "docs" / target), f"{target}#{anchor}"
+
+
+def test_every_script_exists():
+    for script in re.findall(r"`python ([\w/.]+\.py)", MAP):
+        assert (ROOT / script).is_file(), script

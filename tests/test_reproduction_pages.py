@@ -4,9 +4,11 @@ import json
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from ensemblage import __version__
 from ensemblage.papers import PAPER_EXPERIMENTS
 
 ROOT = Path(__file__).parents[1]
@@ -54,3 +56,73 @@ def test_a_table_of_a_run(pages):
     assert "| iris | 0.250 ± 0.125 (1 failed) / 0.500 |" in text
     assert text.endswith("| mean | 0.250 / - |")
     assert "iris" not in pages.means_text(table)
+
+
+def test_a_run_is_kept_with_what_computed_it(pages, monkeypatch, tmp_path):
+    run = pages.read_results()["joint-figure2"] | {"finished": True}
+    printed = tmp_path / "printed.json"
+    printed.write_text(json.dumps(run), "utf-8")
+    monkeypatch.setattr(pages, "PAGES", tmp_path)
+    monkeypatch.setattr(pages, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(pages, "git", lambda *arguments: " ".join(arguments))
+    pages.main([printed])
+    kept = json.loads((tmp_path / "results" / "joint-figure2.json").read_text("utf-8"))
+    assert (kept["version"], kept["commit"]) == (__version__, "rev-parse --short HEAD")
+    assert kept["tables"] == run["tables"]
+    assert pages.commit_of("joint-figure2", kept) == kept["commit"]
+
+
+def entries_of(run):
+    """The stored entries, as a new run would give them."""
+    return {
+        (table["name"], row["row"], row["column"]): SimpleNamespace(**row)
+        for table in run["tables"]
+        for row in table["rows"]
+    }
+
+
+def checked(pages, monkeypatch, name, change=0.0, done=1):
+    """Verdicts of a check whose new run has the stored values and, if asked for, a change."""
+    run = pages.read_results()[name]
+    entries = entries_of(run)
+    for entry in entries.values():
+        entry.ours = None if entry.ours is None else entry.ours + change
+    monkeypatch.setattr(pages, "datasets_of", lambda run, folder: ["labor", "glass"])  # noqa: ARG005
+    monkeypatch.setattr(pages, "recomputed", lambda *arguments: (entries, done, 1))  # noqa: ARG005
+    return list(pages.compared(name, run, None, 60.0))
+
+
+def test_a_check_compares_one_row_of_each_table(pages, monkeypatch):
+    lines = checked(pages, monkeypatch, "inner-table1")
+    rows = {line[0]: line[1] for line in lines}
+    assert rows["inner-table1"] == rows["inner-table1-improved"] == "labor"
+    assert rows["inner-table1-grid-with-replacement"] == ""  # means over datasets
+    verdicts = [line[5] for line in lines]
+    assert verdicts[:11] == ["equal"] * 11
+    assert verdicts[11:] == ["not compared: means over datasets"] * 2
+    assert all(len(line[6]) >= 7 for line in lines)  # a commit
+
+
+def test_a_check_finds_a_stale_figure(pages, monkeypatch):
+    assert {line[5] for line in checked(pages, monkeypatch, "hiss-table2", 0.001)} == {"DIFFERENT"}
+    small = checked(pages, monkeypatch, "hiss-table2", 1e-9)  # below the digits that are printed
+    assert {line[5] for line in small} == {"equal"}
+
+
+def test_a_check_compares_nothing_that_is_unfinished(pages, monkeypatch):
+    lines = checked(pages, monkeypatch, "hiss-table2", 0.1, done=0)
+    assert {line[5] for line in lines} == {"not compared: 0 of 1 cells in time"}
+
+
+def test_times_are_not_compared(pages, monkeypatch):
+    (line,) = checked(pages, monkeypatch, "inner-figure2")
+    assert line[5] == "not compared: times, which differ between machines"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("name", ["joint-figure2", "hiss-table3"])
+def test_figures_are_not_stale(pages, shared, name):
+    run = pages.read_results()[name]
+    lines = list(pages.compared(name, run, str(shared / "data"), None))
+    assert {line[5] for line in lines} == {"equal"}

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ensemblage.inner import InnerKMeans
-from ensemblage.strata import HISS, MixtureStrata
+from ensemblage.strata import HISS, KMeansStrata, MixtureStrata
 
 OF_ROWS = {"memberships_", "labels_", "votes_", "feature_names_in_"}
 N_ROWS = 6000
@@ -45,6 +45,7 @@ CASES = {
         MixtureStrata(3, assignment="soft", covariance_type="full", **FEW),
         {"sample_weight": weights()},
     ),
+    "k-means": (KMeansStrata(4, random_state=0), {"sample_weight": weights()}),
     "anneal": (InnerKMeans(5, n_views=6, max_iter=8, random_state=0), {}),
     "anneal-fit": (
         InnerKMeans(5, n_views=6, resample="fit", assign="vote", max_iter=8, random_state=0),

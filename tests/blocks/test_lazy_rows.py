@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 from blocks.fitted_bits import blobs
 from ensemblage.inner import InnerKMeans
-from ensemblage.strata import HISS, MixtureStrata
+from ensemblage.strata import HISS, KMeansStrata, MixtureStrata
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -17,6 +17,7 @@ X = blobs(500)
 MODELS = [
     (HISS(3, 0.3, tol=1e3, random_state=0), ["transform", "log_affinity"]),
     (MixtureStrata(3, tol=1e3, random_state=0), ["transform", "log_affinity"]),
+    (KMeansStrata(3, random_state=0), ["transform", "log_affinity"]),
     (InnerKMeans(3, n_views=5, random_state=0), ["transform", "predict"]),
 ]
 

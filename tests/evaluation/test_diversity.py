@@ -228,10 +228,58 @@ def test_invalid_predictions_are_refused(measure, predictions, y, message):
         measure(predictions, y)
 
 
-def test_by_hand():
-    outputs = np.eye(2)[[[0, 0, 0], [1, 0, 0]]]
-    score = oracle_score(outputs, [0, 0, 1], np.zeros((3, 1)), random_state=0)
-    assert score.oracle == pytest.approx(2 / 3)
+def test_oracle_and_its_bounds_by_hand():
+    # correct rows: the first member 0 and 1, the second 0 and 2, of four
+    outputs = np.array(
+        [
+            [[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.6, 0.4]],
+            [[0.8, 0.2], [0.3, 0.7], [0.2, 0.8], [0.9, 0.1]],
+        ]
+    )
+    found = oracle_score(outputs, [0, 0, 1, 1], np.zeros((4, 1)), random_state=0)
+    # products: .72 to .02; .18 to .28, wrong; .14 to .24, right; .54 to .04, wrong
+    assert found.oracle == 0.75
+    assert (found.lower, found.upper) == (0.5, 1.0)
+    assert (found.equal_weights, found.shortfall, found.unanimous) == (0.5, 0.25, 0.25)
+
+
+def test_both_bounds_are_attained():
+    outputs = np.eye(2)[[[0, 0, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1]]]
+    nested = oracle_score(outputs, [0] * 6, np.zeros((6, 1)))
+    assert nested.oracle == nested.lower == pytest.approx(2 / 6)
+    outputs[1] = np.eye(2)[[1, 1, 0, 1, 1, 1]]
+    disjoint = oracle_score(outputs, [0] * 6, np.zeros((6, 1)))
+    assert disjoint.oracle == disjoint.upper == pytest.approx(3 / 6)
+
+
+def test_a_product_of_three_classes_may_be_above_the_oracle():
+    outputs = [[[0.5, 0.1, 0.4]], [[0.1, 0.5, 0.4]]]
+    found = oracle_score(outputs, [2], [[0.0]])
+    assert (found.oracle, found.equal_weights, found.shortfall) == (0.0, 1.0, -1.0)
+
+
+def test_decision_values_are_averaged():
+    # the first member is surer than both others
+    values = np.array([[[3.0, -3.0]], [[-1.0, 1.0]], [[-1.0, 1.0]]])
+    assert oracle_score(values, [0], [[0.0]]).equal_weights == 1.0
+
+
+@given(
+    st.tuples(st.integers(1, 5), st.integers(1, 8), st.integers(2, 4)).flatmap(
+        lambda shape: st.tuples(
+            hnp.arrays(float, shape, elements=st.integers(1, 4)),
+            hnp.arrays(np.int64, shape[1], elements=st.integers(0, shape[2] - 1)),
+        )
+    )
+)
+def test_the_oracle_is_between_its_bounds(made):
+    counts, y = made
+    outputs = counts / counts.sum(axis=2, keepdims=True)
+    found = oracle_score(outputs, y, np.zeros((len(y), 1)), n_draws=1)
+    assert found.unanimous <= found.lower <= found.oracle <= found.upper
+    assert found.unanimous <= found.equal_weights
+    if outputs.shape[2] == 2:
+        assert found.equal_weights <= found.oracle
 
 
 def test_untrained_classifiers_cover_most_rows():
@@ -253,6 +301,10 @@ def test_never_below_the_best_member():
 def test_wrong_shapes():
     with pytest.raises(ValueError, match=r"expected \(n_members, n_samples, n_classes\)"):
         oracle_score(np.zeros((3, 2)), [0, 1], np.zeros((2, 1)))
+    with pytest.raises(ValueError, match="at least one member, row and class"):
+        oracle_score(np.zeros((0, 2, 2)), [0, 1], np.zeros((2, 1)))
+    with pytest.raises(ValueError, match="expected finite values"):
+        oracle_score(np.full((1, 2, 2), np.nan), [0, 1], np.zeros((2, 1)))
 
 
 @pytest.fixture(autouse=True)

@@ -206,6 +206,7 @@ PROMISES = {
     **dict.fromkeys(["CSPA", "HBGF", "HGPA", "MCLA", "EvidenceAccumulation"], CONSENSUS),
     "HISS": {**STRATA_ROWS, "order of rows": SKILL},
     "MixtureStrata": {**STRATA_ROWS, "order of rows": SKILL},
+    "KMeansStrata": {**STRATA_ROWS, "order of rows": SKILL},
     "BootstrapStrata": {"order of rows": NOT_PROMISED, "copies": NOT_PROMISED},
     "EnsemblageClassifier of forests": FLOAT32,
     "EnsemblageClassifier of boosting": FLOAT32,

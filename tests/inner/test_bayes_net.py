@@ -339,7 +339,7 @@ def test_hand_computed_weighted_views():
     right[:2] = own / (own + other)
     own, other = 1.5 / 4 * 0.5 / 2, 2.5 / 4 * 0.5 / 3
     right[2] = own / (own + other)
-    weights = (1.1 - right) / (1.1 - right).mean()
+    weights = (1.5 - right) / (1.5 - right).mean()
     rows = [[0, 0], [0, 0], [1, 1], [1, 0]]
     expected = slow.importance_score(rows, weights.tolist(), [2, 2], [[], [0]])
     found = score(Candidates(Structure(((), (0,))), 1, np.array([-1])))
@@ -385,6 +385,17 @@ def test_a_sampler_gets_the_rows_with_a_weight_and_may_weight_them():
     network = InnerBayesNetClassifier(sampler=all_rows_by_weight, random_state=0)
     network.fit(X, y, sample_weight=np.arange(150) % 3 > 0)
     assert asked == [100]
+    assert network.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e308])
+@pytest.mark.parametrize("settings", [{}, *REWEIGHTED], ids=str)
+def test_weights_of_any_size_give_finite_probabilities(scale, settings):
+    X, y = load_iris(return_X_y=True)
+    network = InnerBayesNetClassifier(
+        sampler=lambda n: scale * draw_views(n, range(3), 0.6), random_state=0, **settings
+    ).fit(X, y)
+    assert np.isfinite(network.predict_log_proba(X)).all()
     assert network.score(X, y) > 0.9
 
 

@@ -146,7 +146,7 @@ def test_all_candidates_are_judged_by_the_same_views():
 
 
 def test_an_unknown_combination_is_named():
-    with pytest.raises(ValueError, match=r"combine must be one of .* got 'loudest'"):
+    with pytest.raises(ValueError, match=r"combine must be one of \['boosting'.*'loudest'"):
         InnerEnsemble(WeightedMean(np.ones((5, 2))), ViewSampler(), combine="loudest")
 
 

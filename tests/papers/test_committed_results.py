@@ -95,3 +95,16 @@ def test_one_start_is_clustered_as_in_the_cells_of_the_page(method):
 )
 def test_networks_are_as_accurate_as_the_page_says(dataset, method, column, shared):
     check("inner-table1", dataset, method, column, str(shared / "data"))
+
+
+@pytest.mark.parametrize(
+    ("table", "dataset", "method"),
+    [
+        ("hiss-table3", "ecoli", "em-3"),
+        ("hiss-readings", "ecoli-327", "hiss"),
+        pytest.param("hiss-table2", "glass", "hiss", marks=pytest.mark.slow),
+        pytest.param("hiss-multiclass", "iris", "hiss-rest", marks=pytest.mark.slow),
+    ],
+)
+def test_strata_have_the_errors_of_the_page(table, dataset, method, shared):
+    check(table, dataset, method, method, str(shared / "data"))

@@ -11,7 +11,8 @@ from ensemblage.papers._declaration import PaperTable, find_table
 
 def test_all_are_there():
     assert set(PAPER_EXPERIMENTS) == {
-        "flagship", "hiss-table2", "hiss-table3", "inner-figure2", "inner-noise", "inner-table1",
+        "flagship", "hiss-members", "hiss-multiclass", "hiss-readings", "hiss-table2",
+        "hiss-table3", "inner-figure2", "inner-noise", "inner-table1",
         "inner-table2", "inner-table3", "inner-tree", "joint-figure1", "joint-figure2",
         "joint-table2", "sources",
     }  # fmt: skip

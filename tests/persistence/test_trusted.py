@@ -30,6 +30,7 @@ from ensemblage.sources import SourceStrata
 from ensemblage.strata import (
     HISS,
     BootstrapStrata,
+    KMeansStrata,
     MixtureStrata,
     ScaledLogisticRegression,
     StrataEnsembleClassifier,
@@ -185,6 +186,7 @@ SOURCES = np.array(["a", "b", "c", "d"])[np.arange(len(TRUSTED_Y)) % 4]
 MODELS = {
     "hiss": lambda: HISS(3, 0.5, random_state=0).fit(TRUSTED_X),
     "mixture": lambda: MixtureStrata(2, random_state=0).fit(TRUSTED_X),
+    "k-means": lambda: KMeansStrata(2, random_state=0).fit(TRUSTED_X),
     "bootstrap": lambda: BootstrapStrata(3, random_state=0).fit(TRUSTED_X),
     "sources": lambda: SourceStrata(min_rows=1).fit(TRUSTED_X, sources=SOURCES),
     "ensemble": lambda: StrataEnsembleClassifier(HISS(3, 0.5), random_state=0).fit(

@@ -8,7 +8,7 @@ import math
 from reference.k2 import TOLERANCE, posterior
 
 MIN_ERROR, MAX_ERROR = 0.01, 0.49
-MIN_DIFFICULTY = 0.1
+MIN_DIFFICULTY = 0.5
 
 
 def boosted(score, losses, views):

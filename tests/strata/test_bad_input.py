@@ -7,11 +7,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from ensemblage.strata import HISS, BootstrapStrata, MixtureStrata, StrataEnsembleClassifier
+from ensemblage.strata import (
+    HISS,
+    BootstrapStrata,
+    KMeansStrata,
+    MixtureStrata,
+    StrataEnsembleClassifier,
+)
 
 X = np.random.default_rng(0).normal(size=(30, 3))
 Y = np.array(["a", "b", "c"] * 10)
-GAUSSIANS = [HISS(3, 0.4), MixtureStrata(3)]
+GAUSSIANS = [HISS(3, 0.4), MixtureStrata(3), KMeansStrata(3)]
 ALL = [*GAUSSIANS, BootstrapStrata(3), StrataEnsembleClassifier(HISS(3, 0.4))]
 EACH_GAUSSIAN = pytest.mark.parametrize("strata", GAUSSIANS, ids=lambda e: type(e).__name__)
 EACH = pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)

@@ -10,6 +10,7 @@ from ensemblage.sources import PartialPoolingRegressor, SourceStrata
 from ensemblage.strata import (
     HISS,
     BootstrapStrata,
+    KMeansStrata,
     MixtureStrata,
     ScaledLogisticRegression,
     ScaledRidge,
@@ -24,6 +25,7 @@ STRATIFIERS = [
     HISS(n_strata=3, stratum_size=(0.3, 0.6), total_size=1.2),
     MixtureStrata(n_strata=2),
     MixtureStrata(n_strata=2, assignment="soft"),
+    KMeansStrata(n_strata=2),
     BootstrapStrata(n_strata=3),
     SourceStrata(),
     BALANCED,

@@ -153,6 +153,21 @@ def test_equal_rows_leave_nothing_to_polish():
     np.testing.assert_allclose(hiss.memberships_.sum(axis=0), 10)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_sizes_of_transform_are_off_by_copies_of_one_row_at_most(seed):
+    rng = np.random.default_rng(seed)
+    copies = rng.integers(2, 25, size=rng.integers(3, 12))
+    X = np.repeat(rng.normal(size=(len(copies), 3)), copies, axis=0)
+    row = np.repeat(np.arange(len(copies)), copies)
+    hiss = HISS(4, 0.4, random_state=0).fit(X)
+    assert hiss.polished_
+    np.testing.assert_allclose(hiss.memberships_.sum(axis=0), 0.4 * len(X))
+    new = hiss.transform(X)
+    assert (np.abs(new.sum(axis=0) - 0.4 * len(X)) < copies.max()).all()
+    for own, other in zip(hiss.memberships_.T, new.T, strict=True):
+        assert len(np.unique(row[np.abs(own - other) > 1e-9])) <= 1
+
+
 def test_stopping_early_is_polished_too():
     with pytest.warns(ConvergenceWarning):
         hiss = HISS(4, 0.3, max_iter=2, random_state=0).fit(blobs(6))

@@ -195,6 +195,8 @@ def test_every_proposal_empty_keeps_the_feature():
         ({"size_penalty": -1.0}, "size_penalty"),
         ({"fusion": "sum"}, "fusion"),
         ({"solver": "newton"}, "solver"),
+        ({"tol": -0.01}, r"tol=-0.01 with solver='lbfgs' and classes; expected 0 or more"),
+        ({"solver": "paper", "tol": np.nan}, "tol"),
         ({"n_estimators": 3, "member_weights": [1, 2]}, r"expected \(3,\), one per member"),
         ({"fusion": "vote", "member_weights": [1] * 10}, "applies to fusion='product'"),
     ],
@@ -202,6 +204,14 @@ def test_every_proposal_empty_keeps_the_feature():
 def test_invalid_parameters_raise(wine, options, message):
     with pytest.raises(ValueError, match=message):
         JointSubspaceClassifier(**options).fit(*wine)
+
+
+def test_a_negative_threshold_stops_at_max_iter(wine):
+    options = {"solver": "paper", "tol": -1.0, "max_iter": 7}
+    ensemble = JointSubspaceClassifier(2, **options).fit(*wine)
+    assert [len(path) for path in ensemble.score_path_] == [8, 8]
+    with pytest.raises(ValueError, match="and a numeric target; expected 0 or more"):
+        JointSubspaceRegressor(**options).fit(*wine)
 
 
 def test_a_fusion_that_needs_strata_raises(wine):

@@ -124,26 +124,35 @@ def test_weights_are_above_zero_and_at_most_one(sums):
     assert weights.max() <= 1
 
 
-def both(name, seed, n_members=3, p_lambda=0.2, tol=1e-4):
+def both(name, seed, n_members=3, p_lambda=0.2, tol=1e-4, max_iter=500):
     X, y = DATASETS[name]()
     rows = as_rows(X, y, y.max() + 1, standardise(X))
     eta = step_length(rows)
     seeds = [1000 * seed + k for k in range(n_members)]
-    settings = Settings("paper", p_lambda, 0.0, eta, np.inf, 50, tol, 500)
+    settings = Settings("paper", p_lambda, 0.0, eta, np.inf, 50, tol, max_iter)
     ours = list(fit_sequence(rows, seeds, settings))
-    return ours, algorithm_1(rows.features.T, y, rows.n_outputs, seeds, p_lambda, eta, tol)
+    literal = algorithm_1(
+        rows.features.T, y, rows.n_outputs, seeds, p_lambda, eta, tol, max_iter=max_iter
+    )
+    for member, (theta, bias, mask) in zip(ours, literal, strict=True):
+        np.testing.assert_array_equal(member.support, mask)
+        np.testing.assert_allclose(member.coef, theta, atol=1e-10)
+        np.testing.assert_allclose(member.intercept, bias, atol=1e-10)
+    return ours
 
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_equals_algorithm_1_literally(name):
-    flips = 0
-    for seed in range(20):
-        for member, (theta, bias, mask) in zip(*both(name, seed), strict=True):
-            np.testing.assert_array_equal(member.support, mask)
-            np.testing.assert_allclose(member.coef, theta, atol=1e-10)
-            np.testing.assert_allclose(member.intercept, bias, atol=1e-10)
-            flips += int((~mask).sum())
-    assert flips > 0  # or the masks were never tried
+    members = [member for seed in range(20) for member in both(name, seed)]
+    assert not all(member.support.all() for member in members)  # or the masks were never tried
+
+
+@pytest.mark.parametrize("name", ["iris", "moons"])
+def test_a_negative_threshold_equals_algorithm_1_literally(name):
+    members = both(name, seed=0, tol=-0.05, max_iter=30)
+    gains = np.concatenate([np.diff(member.score_path) for member in members])
+    assert -0.05 <= gains.min() < 0  # or the threshold was never used
+    assert max(member.n_iter for member in members) <= 30
 
 
 def fit(rows, seed=0, **changed):

@@ -17,6 +17,7 @@ from ._diversity import disagreement as disagreement
 from ._diversity import entropy_diversity as entropy_diversity
 from ._diversity import kappa as kappa
 from ._diversity import kappa_error as kappa_error
+from ._diversity import member_labels as member_labels
 from ._diversity import oracle_score as oracle_score
 from ._diversity import q_statistic as q_statistic
 from ._measures import CLASSIFICATION as CLASSIFICATION

@@ -20,7 +20,7 @@ from ensemblage._core import (
     set_module,
     with_shared,
 )
-from ensemblage.fusion import encoded_members
+from ensemblage.fusion import encoded_members, product_rule
 
 Doubles = NDArray[np.float64]
 
@@ -303,19 +303,29 @@ def kappa_error(predictions: Any, y: Any) -> KappaError:
 
 @set_module("ensemblage.evaluation")
 class OracleScore(NamedTuple):
-    """Oracle accuracy of an ensemble, and of equally many untrained classifiers."""
+    """Oracle accuracy of an ensemble, its bounds and controls; see :func:`oracle_score`."""
 
     oracle: float
     untrained: float
+    lower: float
+    upper: float
+    equal_weights: float
+    unanimous: float
+
+    @property
+    def shortfall(self) -> float:
+        """The oracle less equal weights; may be negative with three or more classes."""
+        return self.oracle - self.equal_weights
 
 
 def oracle_score(
     outputs: Any, y: Any, X: Any, *, n_draws: int = 20, random_state: Any = None
 ) -> OracleScore:
-    """Accuracy of an oracle that selects a correct member wherever there is one.
+    r"""Accuracy of an oracle that selects a correct member wherever there is one, with bounds.
 
-    It is an upper bound that uses the labels, and is optimistic: with enough members, one of them
-    is correct by chance. Untrained classifiers are the control.
+    No selection of one member per row is more accurate. The oracle uses the labels and is
+    optimistic: with enough members, one of them is correct by chance. Untrained classifiers are
+    the control.
 
     Parameters
     ----------
@@ -333,23 +343,47 @@ def oracle_score(
     Returns
     -------
     OracleScore
-        ``oracle``, the share of rows on which at least one member is correct, and ``untrained``,
-        the same for equally many random linear classifiers on standardised features.
+        ``oracle``, the share of rows on which at least one member is correct; ``untrained``, the
+        same for equally many random linear classifiers on standardised features; ``lower`` and
+        ``upper``, bounds on the oracle from the members' accuracies; ``equal_weights``, the
+        accuracy of the members' product (eq. 10), or of the mean of their decision values;
+        ``unanimous``, the share of rows on which all members are correct; and ``shortfall``, the
+        oracle less equal weights.
+
+    Notes
+    -----
+    Of members with accuracies :math:`a_k`, the oracle's accuracy is between
+
+    .. math:: \max_k a_k \le a_{orc} \le \min\bigl(1, \sum_k a_k\bigr),
+
+    the first by Theorem 1, the second by Fréchet's lower bound on the probability that all members
+    err, :math:`1 - \sum_k a_k`. Neither depends on how the members' errors are associated, and each
+    is attained: the lower bound by members whose correct rows are nested, the upper bound by
+    members that are never correct on the same row.
+
+    Where all members are correct, so are equal weights. With two classes they are wrong where all
+    members are wrong, so their accuracy is between ``unanimous`` and ``oracle``. With more classes
+    a product may find a class that no member has first, and ``shortfall`` may be negative.
 
     References
     ----------
     R. Gupta, K. Audhkhasi and S. Narayanan, "Training Ensemble of Diverse Classifiers on Feature
-    Subsets", Theorem 1.
+    Subsets", Theorem 1 and Lemma 1.
 
     Examples
     --------
+    Three members that always predict the same class, one each:
+
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
     >>> from ensemblage.evaluation import oracle_score
     >>> X, y = load_iris(return_X_y=True)
     >>> always = np.array([np.tile(row, (150, 1)) for row in np.eye(3)])
-    >>> oracle_score(always, y, X, random_state=0).oracle
-    1.0
+    >>> score = oracle_score(always, y, X, random_state=0)
+    >>> score.oracle, round(score.lower, 2), score.upper
+    (1.0, 0.33, 1.0)
+    >>> round(score.equal_weights, 2), round(score.shortfall, 2), score.unanimous
+    (0.33, 0.67, 0.0)
     """
     outputs, labels = np.asarray(outputs), np.asarray(y)
     X = np.asarray(X, dtype=float)
@@ -358,17 +392,35 @@ def oracle_score(
             f"outputs has shape {outputs.shape}, y {labels.shape} and X {X.shape}; expected "
             "(n_members, n_samples, n_classes), (n_samples,) and (n_samples, n_features)."
         )
+    if 0 in outputs.shape:
+        raise ValueError(
+            f"outputs has shape {outputs.shape}; at least one member, row and class are needed."
+        )
+    if not np.isfinite(outputs).all():
+        raise ValueError("outputs holds NaN or infinity; expected finite values. Replace them.")
     n_members, _, n_classes = outputs.shape
     scale = X.std(axis=0)
     X = (X - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
     random_state = check_random_state(random_state)
     size = (n_members, X.shape[1], n_classes)
 
-    def covered(members: NDArray[Any]) -> float:
-        return float((members.argmax(axis=2) == labels).any(axis=0).mean())
+    def correct(members: NDArray[Any]) -> NDArray[np.bool_]:
+        return np.asarray(members.argmax(axis=-1) == labels)
 
-    chance = [covered(X @ random_state.normal(size=size)) for _ in range(n_draws)]
-    return OracleScore(covered(outputs), float(np.mean(chance)))
+    chance = [
+        correct(X @ random_state.normal(size=size)).any(axis=0).mean() for _ in range(n_draws)
+    ]
+    right = correct(outputs)
+    probabilities = (outputs >= 0).all() and np.allclose(outputs.sum(axis=2), 1.0)
+    fused = product_rule(outputs) if probabilities else outputs.mean(axis=0)
+    return OracleScore(
+        float(right.any(axis=0).mean()),
+        float(np.mean(chance)),
+        float(right.mean(axis=1).max()),
+        min(1.0, float(right.sum() / len(labels))),
+        float(correct(fused).mean()),
+        float(right.all(axis=0).mean()),
+    )
 
 
 @set_module("ensemblage.evaluation")

@@ -54,8 +54,10 @@ Doubles = NDArray[np.float64]
 
 GRID_ENTRIES = 2**14
 """Maximal number of entries per class of a table on the common grid; bins are merged beyond."""
-MIN_DIFFICULTY = 0.1
+MIN_DIFFICULTY = 0.5
 """Added to each row's loss in weighted views, so that no row's weight is near zero."""
+MAX_WEIGHT = 1e6
+"""A sampler's view with a larger weight is scaled, so that sums are finite and exact enough."""
 
 
 def draw_bag(training: Training, discretizer: str | None, max_entries: int, seed: int) -> Sample:
@@ -273,7 +275,8 @@ class InnerBayesNetClassifier(BaseBayesNet):
     sampler : callable or None, default=None
         Function from the number of rows to their weights in each view, an array of shape
         (n_views, n_rows), for instance a :class:`ViewSampler`. Then ``n_views``, ``view_size`` and
-        ``replace`` are not used, and there is one bootstrap per view. A model with a function of
+        ``replace`` are not used, and there is one bootstrap per view. A view with a weight above a
+        million is scaled to weights of at most one. A model with a function of
         your own cannot be saved; one with a ``ViewSampler`` can.
     arc_confidence : bool, default=True
         Also run the search on each view alone, and store the share of views that choose each arc.
@@ -323,11 +326,11 @@ class InnerBayesNetClassifier(BaseBayesNet):
     have the network itself, :math:`P(c, x)`, whose posterior must be raised to the power of 1/T and
     normalised.
 
-    Weighted views multiply the weight of a row in each view by :math:`0.1 + 1 - P(y_i | x_i)`,
+    Weighted views multiply the weight of a row in each view by :math:`1.5 - P(y_i | x_i)`,
     divided by its mean, where the probability is a leave-one-out one by the structure so far. In
     boosting, a row's loss is :math:`1 - P(y_i | x_i)` with the candidate that scores highest on the
     view. In both, a row is left out with its whole weight, so that no part of a weight above one
-    stays in training.
+    stays in training. ``arc_confidence_`` is from the views as drawn.
 
     Pooled tables extend the paper's method to the estimation of the probabilities, which it leaves
     open. They are most of the gain in accuracy; the inner score alone is not significantly better
@@ -436,12 +439,14 @@ class InnerBayesNetClassifier(BaseBayesNet):
     def _plan(self, training: Training, sample: Sample) -> tuple[Score, Estimate, list[Score]]:
         """Score by views; estimate tables by bootstraps with separate bins."""
         n_rows = len(training.weights)
-        own = None if self.sampler is None else sample_views(self.sampler, n_rows)
-        n_views = self.n_views if own is None else len(own)
+        drawn = None if self.sampler is None else sample_views(self.sampler, n_rows)
+        n_views = self.n_views if drawn is None else len(drawn)
         seeds = draw_seeds(self.random_state, 2 * n_views)
-        views = own
-        if views is None:
+        if drawn is None:
             views = draw_views(n_rows, seeds[:n_views], self.view_size, self.replace)
+        else:
+            largest = drawn.max(axis=1, keepdims=True)
+            views = np.where(largest > MAX_WEIGHT, drawn / largest, drawn)
         reweighted = self.views == "weighted" or self.combine == BOOSTING
         make = partial(make_measure, criterion_of(self), smoothing=self.smoothing,
                        importance=reweighted)  # fmt: skip

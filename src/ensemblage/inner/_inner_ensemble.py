@@ -125,9 +125,9 @@ class ViewSampler:
     Parameters
     ----------
     n_views : int, default=30
-        Number of views; the paper's :math:`E`.
+        Number of views; the paper's :math:`E`, for which it tries 10 to 100.
     view_size : float or int, default=0.3
-        Share (float) or number (int) of items in each view; the paper's :math:`S`.
+        Share (float) or number (int) of items in each view; the paper tries shares of 0.1 to 1.
     replace : bool, default=False
         Draw with replacement; an item drawn twice has weight two.
     random_state : int, RandomState instance or None, default=None
@@ -237,15 +237,15 @@ COMBINATIONS: dict[str, Callable[[Doubles], Doubles]] = {
 }
 
 
-def resolve_combine(combine: Any) -> Callable[[Doubles], Doubles]:
-    """Return the combination rule of a name, or the callable itself."""
+def resolve_combine(combine: Any, *, also: Sequence[str] = ()) -> Callable[[Doubles], Doubles]:
+    """Return the combination rule of a name, or the callable itself; errors list others also."""
     if callable(combine):
         rule: Callable[[Doubles], Doubles] = combine
         return rule
     if combine not in COMBINATIONS:
         raise ValueError(
-            f"combine must be one of {sorted(COMBINATIONS)} or a function of the array of scores "
-            f"(views on the first axis), got {combine!r}."
+            f"combine must be one of {sorted([*COMBINATIONS, *also])} or a function of the array "
+            f"of scores (views on the first axis), got {combine!r}."
         )
     return COMBINATIONS[combine]
 
@@ -358,7 +358,7 @@ class InnerEnsemble:
     ) -> None:
         self.measure = measure
         self.n_items = measure.n_items
-        self.combine = None if combine == BOOSTING else resolve_combine(combine)
+        self.combine = None if combine == BOOSTING else resolve_combine(combine, also=[BOOSTING])
         self.views = check_views(sampler(self.n_items), self.n_items)
         for each in self._measures() if self.combine is None else []:
             if not hasattr(each, "item_losses"):

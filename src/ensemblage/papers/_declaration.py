@@ -44,23 +44,31 @@ class Remarks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PrintedTable(Remarks, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A table or figure as printed in the paper: for each row, one value per column.
 
+    ``variances`` has what is printed beside the values as their variance, if anything.
     ``remarks`` is the stem of the file with notes that it shares with other tables.
     """
 
     title: str
     columns: tuple[str, ...] = ()
     rows: dict[str, tuple[float, ...]] = {}
+    variances: dict[str, tuple[float, ...]] = {}
     remarks: str = ""
 
     def __post_init__(self) -> None:
-        for row, line in self.rows.items():
+        for row, line in (*self.rows.items(), *self.variances.items()):
             if len(line) != len(self.columns):
                 raise ValueError(f"{row} has {len(line)} values for {len(self.columns)} columns.")
 
     def value(self, row: str, column: str) -> float | None:
-        if row not in self.rows or column not in self.columns:
+        return self._printed(self.rows, row, column)
+
+    def variance(self, row: str, column: str) -> float | None:
+        return self._printed(self.variances, row, column)
+
+    def _printed(self, lines: dict[str, tuple[float, ...]], row: str, column: str) -> float | None:
+        if row not in lines or column not in self.columns:
             return None
-        return self.rows[row][self.columns.index(column)]
+        return lines[row][self.columns.index(column)]
 
     def note(self, row: str) -> str:
         """Note on a row; may be empty."""

@@ -59,7 +59,7 @@ def paper_experiment(
     >>> from ensemblage.papers import paper_experiment
     >>> experiment = paper_experiment("joint-figure2", scale="full")
     >>> len(experiment.cells)
-    400
+    1200
     """
     from ensemblage.papers._declaration import SCALES, PaperRequest, find_table
 

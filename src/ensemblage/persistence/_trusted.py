@@ -242,6 +242,7 @@ TRUSTED_TYPES = (
     "ensemblage.pool.SourcePool",
     "ensemblage.strata.BootstrapStrata",
     "ensemblage.strata.HISS",
+    "ensemblage.strata.KMeansStrata",
     "ensemblage.strata.MixtureStrata",
     "ensemblage.sources.PartialPoolingClassifier",
     "ensemblage.sources.PartialPoolingRegressor",

@@ -7,6 +7,7 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
     "HISS",
     "BootstrapStrata",
+    "KMeansStrata",
     "MixtureStrata",
     "ScaledLogisticRegression",
     "ScaledRidge",

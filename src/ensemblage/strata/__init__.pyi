@@ -12,6 +12,7 @@ from ._ensemble import paper_ensemble as paper_ensemble
 from ._hiss import HISS as HISS
 from ._linear_members import ScaledLogisticRegression as ScaledLogisticRegression
 from ._linear_members import ScaledRidge as ScaledRidge
+from ._mixture import KMeansStrata as KMeansStrata
 from ._mixture import MixtureStrata as MixtureStrata
 from ._targets import ClassTarget as ClassTarget
 from ._targets import NumericTarget as NumericTarget
@@ -21,6 +22,7 @@ from ._targets import tuned_svr as tuned_svr
 __all__ = [
     "HISS",
     "BootstrapStrata",
+    "KMeansStrata",
     "MixtureStrata",
     "ScaledLogisticRegression",
     "ScaledRidge",

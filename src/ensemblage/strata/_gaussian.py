@@ -258,7 +258,7 @@ class GaussianStrata(
                 moments = source.reduce_with_state(e_step, model, prior)
                 path = [moments.log_likelihood / weight]
                 for _ in range(self.max_iter):
-                    model = m_step(moments, model, floor)
+                    model = self._update_gaussians(moments, model, floor)
                     prior = self._update_prior(source, moments, prior)
                     moments = source.reduce_with_state(e_step, model, prior)
                     path.append(moments.log_likelihood / weight)
@@ -272,10 +272,11 @@ class GaussianStrata(
             self.n_iter_ = len(path) - 1
             self._finish(source, moments, prior, classes)
         if not self.converged_:
+            remedy = "max_iter or tol" if "tol" in self.get_params() else "max_iter"
             warn_user(
                 f"{type(self).__name__} did not converge after max_iter={self.max_iter} "
                 f"iterations; the last gain was {gain:.3g}, more than tol={self.tol}. "
-                "Increase max_iter or tol, or scale the columns.",
+                f"Increase {remedy}, or scale the columns.",
                 ConvergenceWarning,
             )
         return self
@@ -355,6 +356,10 @@ class GaussianStrata(
             names = getattr(self, "feature_names_in_", np.arange(len(variance)))[constant]
             message = f"Columns {names.tolist()} of X are constant and have no effect on strata."
         warn_user(message, ConvergenceWarning)
+
+    def _update_gaussians(self, moments: Moments, model: StrataModel, floor: float) -> StrataModel:
+        """Gaussians of the next pass, with variances of at least ``floor``."""
+        return m_step(moments, model, floor)
 
     @abstractmethod
     def _initial_prior(self, n_samples: int) -> MembershipPrior:

@@ -159,6 +159,11 @@ class HISS(GaussianStrata):
     variables, for instance where one of few rows is split between two strata. If the memberships
     would be worse than those of the last iteration, these are kept and ``polished_`` is false.
 
+    Where rows have many copies, a size may be reached between them: ``memberships_`` then includes
+    as many copies as the size allows, while ``transform``, which sees equal rows, gives all of them
+    the same membership. Its sizes differ from ``stratum_size`` by less than the weight of the
+    copies of one row, which is much where there are few different rows.
+
     With more strata than clusters in the data, some strata coincide: their Gaussians are the same,
     or differ by so little (Jeffreys divergence below 0.005) that EM stopped before they separated.
     Their dual variables are not identified, so they share each row equally. Memberships are then

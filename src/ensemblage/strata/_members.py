@@ -185,6 +185,13 @@ def member_tasks(parts: EnsembleParts, memberships: Doubles, data: Training) -> 
             given.append((np.flatnonzero(passed > 0), passed))
         else:
             given.append((strongest_rows(membership, weights), data.sample_weight))
+    empty = [k for k, (rows, _) in enumerate(given) if len(rows) == 0]
+    if empty:
+        raise ValueError(
+            f"The stratifier found {len(given)} strata, of which {len(empty)} have no rows "
+            f"(numbers {empty}). Use fewer strata (n_strata), or HISS, whose strata have equal "
+            "sizes."
+        )
     tasks = [MemberTask(*kind, *rows, k) for kind in parts.members for k, rows in enumerate(given)]
     present = np.flatnonzero(weights > 0)
     return tasks + [MemberTask(*anchor, present, data.sample_weight) for anchor in parts.anchors]

@@ -139,8 +139,10 @@ patience : int, default=50
 max_iter : int, default=500
     Most proposals per member.
 tol : float, default=1e-4
-    With ``solver="paper"``, stop at the first gain in weighted accuracy below this; else the
-    tolerance on the gradient for convergence of the coefficients.
+    With ``solver="paper"``, stop at the first gain in weighted accuracy below this. For classes
+    it may be negative: a member then continues after a step that loses no more than its size, up
+    to ``max_iter`` steps. With "lbfgs" the tolerance on the gradient for convergence of the
+    coefficients, at least 0.
 member_weights : array-like of shape (n_estimators,), default=None
     Weight of each member in the product; by default equal.
 n_jobs : int, default=None
@@ -207,7 +209,7 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "patience": [POSITIVE_INTEGER],
         "max_iter": [POSITIVE_INTEGER],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "tol": [Interval(Real, None, None, closed="neither")],
         "random_state": ["random_state"],
     }
 
@@ -231,6 +233,7 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         self : object
             Fitted estimator.
         """
+        self._refuse_negative_tolerance()
         self._resolve_combination()  # raises on invalid parameters before fitting
         rows = self._prepare(X, y, sample_weight)
         random_state = check_random_state(self.random_state)
@@ -257,6 +260,16 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
 
     def _objective(self) -> Objective:
         return SOFTMAX
+
+    def _refuse_negative_tolerance(self) -> None:
+        classes = self._objective() is not SQUARED
+        if self.tol < 0 and not (self.solver == "paper" and classes):
+            target = "classes" if classes else "a numeric target"
+            raise ValueError(
+                f"tol={self.tol!r} with solver={self.solver!r} and {target}; expected 0 or more. "
+                "A negative value is a threshold on the gain in weighted accuracy: use it with "
+                "solver='paper' and classes."
+            )
 
     def _resolve_combination(self) -> Any:
         """Resolve the parameters of ``_combine``, or raise."""

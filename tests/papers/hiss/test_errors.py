@@ -1,17 +1,27 @@
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
+from ensemblage.fusion import MemberStackingClassifier
 from ensemblage.papers import paper_experiment
-from ensemblage.papers._declaration import find_table
+from ensemblage.papers._declaration import find_table, read_printed
 from ensemblage.papers.hiss._errors import (
     PENDIGITS_ROWS,
     STAND_IN,
+    HissReadings,
     HissTable2,
+    LabelMemberStackingClassifier,
+    LabelStacking,
     binary_problem,
+    class_problem,
+    difference_sentence,
+    fitted_error,
+    make_class_methods,
     make_methods,
     make_video_standin,
+    member_facts,
     split_error,
 )
 from ensemblage.studies import CellResult
@@ -98,6 +108,102 @@ def test_stand_ins_are_not_compared_with_the_paper(shared):
     assert rows["outdoor-stand-in", "hiss"].repeats == 3
     assert rows["mean", "hiss"].repeats == 5
     assert any("nothing is reproduced there" in note for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_rows", "n_classes", "error"),
+    [("ecoli-327", 327, 5, 0.437), ("glass-205", 205, 5, 0.371), ("yeast-1479", 1479, 9, 0.313)],
+)
+def test_without_rare_classes_the_rows_are_those_of_the_paper(
+    shared, name, n_rows, n_classes, error
+):
+    X, labels = class_problem(name, str(shared / "data"))
+    assert (len(X), len(np.unique(labels))) == (n_rows, n_classes)
+    _, y = binary_problem(name, str(shared / "data"))
+    assert min(y.mean(), 1 - y.mean()) == pytest.approx(error, abs=5e-4)
+
+
+def test_an_id_column_numbers_the_rows_in_the_order_of_the_classes(shared):
+    X, labels = class_problem("glass-id", str(shared / "data"))
+    plain, _ = class_problem("glass", str(shared / "data"))
+    np.testing.assert_array_equal(X[:, :-1], plain)
+    np.testing.assert_array_equal(np.sort(X[:, -1]), np.arange(214))
+    ordered = labels[np.argsort(X[:, -1])]
+    starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    np.testing.assert_array_equal(starts, [70, 146, 163, 176, 185])
+    assert ordered[0] == "build wind float"
+
+
+def test_stacking_on_labels_sees_signs_only():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 2)), np.arange(80) % 2
+    X[:, 0] += y
+    outputs = np.stack([-X, X])[..., :1] * [-1, 1]
+    fused = LabelStacking().fit(outputs, y)
+    np.testing.assert_array_equal(fused.combine(outputs), fused.combine(np.sign(outputs)))
+    bagging = make_methods(0, 80)["bagging"]
+    kinds = MemberStackingClassifier, LabelMemberStackingClassifier
+    on_values, on_labels = (kind(bagging).fit(X, y).predict_proba(X)[:, 0] for kind in kinds)
+    assert len(np.unique(on_labels.round(9))) < len(np.unique(on_values.round(9))) == 80
+
+
+def test_the_papers_variances_stand_beside_its_errors():
+    table = read_printed("hiss-table2")
+    assert table.variance("glass", "hiss") == 0.044
+    assert table.variances.keys() == table.rows.keys()
+    assert read_printed("hiss-table3").variance("ecoli", "em-10") == 0.021
+    assert table.variance("iris", "hiss") is table.variance("glass", "em-3") is None
+
+
+def test_readings_are_beside_the_papers_figure_for_their_column():
+    table = HissReadings()
+    assert table.printed_error("glass-205", "hiss-labels") == 0.161
+    assert table.printed_error("ecoli", "em-10-spherical") == 0.448
+    assert table.printed_error("yeast-1479", "adaboost-labels") == 0.315
+    assert table.printed_error("ecoli", "k-means-3") is None
+    assert table.printed_error("ecoli", "em-20") is None
+
+
+def test_facts_on_members_and_clusters(shared):
+    problem = binary_problem("ecoli", str(shared / "data"))
+    facts = member_facts(problem, "bagging", 0)
+    assert facts["members"] == 20
+    assert 0 <= facts["disagreement"] < 0.1
+    clusters = member_facts(problem, "k-means-20", 0)
+    assert clusters["clusters"] == 20
+    assert 1 <= clusters["smallest"] < 12
+    assert 0 < clusters["single_class"] < 20
+
+
+def test_one_member_is_not_diverse():
+    rows, y = np.random.default_rng(0).normal(size=(90, 2)), np.arange(90) % 30 > 0
+    facts = member_facts((rows, y.astype(int)), "adaboost", 0)
+    if facts["members"] == 2:
+        assert facts["disagreement"] == 0
+        assert facts["kappa"] == 1
+
+
+def test_differences_are_paired_by_dataset():
+    one = dict.fromkeys("abcde", 0.1)
+    other = {"a": 0.2, "b": 0.3, "c": 0.4, "d": 0.5, "e": 0.65, "f": 0.9}
+    (sentence,) = difference_sentence("x", "y", one, other)
+    assert sentence == (
+        "x less y: -0.310 on average over 5 datasets, lower on 5 and higher on 0, "
+        "Wilcoxon p = 0.062."
+    )
+    assert difference_sentence("x", "y", {"a": 0.1}, other) == [
+        "x less y: -0.100 on average over 1 dataset, lower on 1 and higher on 0."
+    ]
+    assert difference_sentence("x", "y", {}, other) == []
+    (sentence,) = difference_sentence("x", "y", {"a": 0.3, "b": 0.1}, {"a": 0.1 + 0.2, "b": 0.2})
+    assert sentence.endswith("lower on 1 and higher on 0.")
+
+
+@pytest.mark.parametrize("method", make_class_methods(0))
+def test_multi_class_targets_directly_and_by_binary_problems(method):
+    X, y = load_iris(return_X_y=True)
+    error = fitted_error((X, y), lambda _: make_class_methods(0)[method], 0)
+    assert error < (0.5 if method.startswith("svm") else 0.12)
 
 
 def halves_error(X, y):
