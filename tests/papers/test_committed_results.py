@@ -108,3 +108,14 @@ def test_networks_are_as_accurate_as_the_page_says(dataset, method, column, shar
 )
 def test_strata_have_the_errors_of_the_page(table, dataset, method, shared):
     check(table, dataset, method, method, str(shared / "data"))
+
+
+@pytest.mark.parametrize(
+    ("method", "column"),
+    [
+        ("splits-16", "ensemble splits, 16 leaves"),
+        ("stopping-16", "ensemble stopping, 16 leaves"),
+    ],
+)
+def test_trees_by_an_ensemble_are_as_accurate_as_the_page_says(method, column, shared):
+    check("inner-tree", "hepatitis", method, column, str(shared / "data"))
