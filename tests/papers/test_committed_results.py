@@ -149,3 +149,14 @@ def test_q_values_on_the_page_are_those_of_the_tables():
                 if {row.first, row.second} == set(pair.split(", "))
             ]
             assert f"{q:.3f}" == shown, (table, pair, source)
+
+
+@pytest.mark.parametrize(
+    ("method", "column"),
+    [
+        ("splits-16", "ensemble splits, 16 leaves"),
+        ("stopping-16", "ensemble stopping, 16 leaves"),
+    ],
+)
+def test_trees_by_an_ensemble_are_as_accurate_as_the_page_says(method, column, shared):
+    check("inner-tree", "hepatitis", method, column, str(shared / "data"))

@@ -136,3 +136,82 @@ def weakest_links(tree, costs):
             alphas[gone] = alpha
         collapsed.add(weakest)
     return alphas
+
+
+def halves(x):
+    """Middles between neighbouring values, and whether missing values go left."""
+    known = x[~np.isnan(x)]
+    cuts = [(low + high) / 2 for low, high in pairwise(np.unique(known).astype(float))]
+    return cuts, bool(cuts) and np.median(known) <= cuts[(len(cuts) + 1) // 2 - 1]
+
+
+def splits(X, min_rows=1):
+    """All splits that leave enough rows: column, cut, and the rows on either side."""
+    found = []
+    for j in range(X.shape[1]):
+        cuts, missing_left = halves(X[:, j])
+        for cut in cuts:
+            sides = [[], []]
+            for i, x in enumerate(X[:, j]):
+                sides[not goes_left(x, cut, missing_left)].append(i)
+            if min(map(len, sides)) >= min_rows:
+                found.append((j, cut, sides))
+    return found
+
+
+def split_gains(candidates, weights, y, classes, criterion):
+    """By how much each split lowers the impurity; nothing if a side has no weight."""
+    gains = []
+    for *_, sides in candidates:
+        if min(sum(weights[i] for i in side) for side in sides) <= 0:
+            gains.append(0.0)
+            continue
+        whole = impurity(sides[0] + sides[1], weights, y, classes, criterion)
+        gain = whole - sum(impurity(side, weights, y, classes, criterion) for side in sides)
+        gains.append(gain if gain > 1e-9 else 0.0)
+    return gains
+
+
+def predicted_losses(sides, weights, y, classes):
+    """One minus the share of a row's class on its side, or its error as a share of the largest."""
+    losses = [0.0] * len(y)
+    for side in sides:
+        total = sum(weights[i] for i in side)
+        for i in side:
+            if classes:
+                same = sum(weights[k] for k in side if y[k] == y[i])
+                losses[i] = 1 - same / total if total > 0 else 1.0
+            else:
+                use, of = (side, total) if total > 0 else (range(len(y)), sum(weights))
+                losses[i] = abs(y[i] - sum(weights[k] * y[k] for k in use) / of)
+    largest = max(losses)
+    return losses if classes or largest == 0 else [each / largest for each in losses]
+
+
+def residuals(weights, y, classes, draws):
+    """One minus the share of a row's class, or its distance from the mean, over all views."""
+    drawn = [w * sum(d[i] for d in draws) for i, w in enumerate(weights)]
+    total = sum(drawn)
+    if not classes:
+        mean = sum(w * each for w, each in zip(drawn, y, strict=True)) / total
+        return [abs(each - mean) for each in y]
+    shares = [sum(w for w, each in zip(drawn, y, strict=True) if each == k) for k in range(classes)]
+    return [1 - shares[k] / total for k in y]
+
+
+def out_of_view_score(sides, weights, y, classes, drawn):
+    """Log likelihood (Laplace) or minus squared error of the rows that a view did not draw."""
+    score = 0.0
+    everything = sum(w * d for w, d in zip(weights, drawn, strict=True))
+    mean = sum(w * d * each for w, d, each in zip(weights, drawn, y, strict=True)) / everything
+    for side in sides:
+        inside = [i for i in side if drawn[i]]
+        total = sum(weights[i] * drawn[i] for i in inside)
+        for i in (i for i in side if not drawn[i]):
+            if classes:
+                same = sum(weights[k] * drawn[k] for k in inside if y[k] == y[i])
+                score += weights[i] * math.log((same + 1) / (total + classes))
+            else:
+                here = sum(weights[k] * drawn[k] * y[k] for k in inside) / total if total else mean
+                score -= weights[i] * (y[i] - here) ** 2
+    return score

@@ -27,6 +27,7 @@ from ._tree import as_text as as_text
 from ._tree import describe_split as describe_split
 from ._tree import outline as outline
 from ._tree import tree_names as tree_names
+from ._tree_decisions import rows_at_splits as rows_at_splits
 from ._tree_drawing import TreeDrawing as TreeDrawing
 from ._tree_drawing import TreeNode as TreeNode
 from ._tree_drawing import draw_tree as draw_tree
@@ -34,7 +35,6 @@ from ._tree_drawing import tree_svg as tree_svg
 from ._tree_growth import LARGEST as LARGEST
 from ._tree_growth import SHRINKAGE_GRID as SHRINKAGE_GRID
 from ._tree_growth import FittedTree as FittedTree
-from ._tree_growth import TreeRows as TreeRows
 from ._tree_growth import TreeSettings as TreeSettings
 from ._tree_growth import alpha_grid as alpha_grid
 from ._tree_growth import draw_bootstraps as draw_bootstraps
@@ -42,6 +42,7 @@ from ._tree_growth import learn_tree as learn_tree
 from ._tree_growth import pruned as pruned
 from ._tree_kernels import RowTargets as RowTargets
 from ._tree_kernels import SoftTree as SoftTree
+from ._tree_kernels import TreeRows as TreeRows
 from ._tree_kernels import bin_sums as bin_sums
 from ._tree_kernels import bins_of as bins_of
 from ._tree_kernels import candidate_cuts as candidate_cuts

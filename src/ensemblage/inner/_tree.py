@@ -35,16 +35,17 @@ from ensemblage._core import (
     write_number,
 )
 from ensemblage.datasets import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, feature_categories
+from ensemblage.inner._inner_ensemble import BOOSTING, COMBINATIONS, sample_views
+from ensemblage.inner._tree_decisions import as_counts
 from ensemblage.inner._tree_drawing import TreeNode, tree_html
 from ensemblage.inner._tree_growth import (
     SHRINKAGE_GRID,
     FittedTree,
-    TreeRows,
     TreeSettings,
     learn_tree,
     writable,
 )
-from ensemblage.inner._tree_kernels import RowTargets, views_right
+from ensemblage.inner._tree_kernels import RowTargets, TreeRows, Views, views_right
 
 Doubles = NDArray[np.float64]
 
@@ -285,7 +286,25 @@ def follow_row(tree: FittedTree, row: NDArray[np.float32], names: TreeNames) -> 
 TREE_DOCS = f"""
 {ENCODE_DOCS.strip()}
 n_views : int, default=30
-    Number of bootstraps on which each threshold is estimated.
+    Number of bootstraps on which each threshold is estimated; a ``sampler`` has its own number.
+views : {{"uniform", "weighted"}}, default="uniform"
+    "weighted" multiplies the weight of each row of a decision by its residual in the tree so far,
+    as in boosting, so that the views choose by the rows that are predicted worst.
+sampler : callable, default=None
+    Function from the number of training rows (of positive weight) to the views, an array of shape
+    (n_views, n_rows) with the weight of each row in each view; for instance a ``ViewSampler``. It
+    is called once per fit. None for ``n_views`` bootstraps.
+split : {{"cart", "ensemble"}}, default="cart"
+    How splits are chosen: "cart" by all rows, or "ensemble" by the gain of each column and
+    threshold on all views, combined by ``combine``.
+prune : {{"cv", "ensemble"}}, default="cv"
+    How the tree is pruned: "cv" by cost complexity, with ``ccp_alpha_`` chosen by cross-validation.
+    With "ensemble", a split stays if the splits above it stay and the views' out-of-view losses,
+    combined by ``combine``, are lower with it; cross-validation then only decides between this tree
+    and its root.
+combine : {{"mean", "median", "vote", "boosting"}}, default="mean"
+    How the views' scores are combined, for ``split="ensemble"`` and ``prune="ensemble"``;
+    "boosting" weights rows and views as AdaBoost does.
 window : float, default=0.25
     Maximal distance of a view's threshold from CART's, in rank, as a share of the node's rows. At
     0 the thresholds are CART's.
@@ -308,8 +327,9 @@ n_jobs : int, default=None
 tree_ : FittedTree
     The nodes: ``left``, ``right``, ``feature``, ``missing_left``, ``thresholds`` of shape
     (n_nodes, n_views) in ascending order, ``values`` (n_nodes, n_columns), ``weights``.
-ccp_alpha_ : float
-    Complexity parameter of the pruning, as ``ccp_alpha`` of scikit-learn's trees.
+ccp_alpha_ : float or None
+    Complexity parameter of the pruning, as ``ccp_alpha`` of scikit-learn's trees; None with
+    ``prune="ensemble"``.
 shrinkage_ : float
     Strength of the shrinkage used.
 cv_loss_ : float or None
@@ -333,6 +353,11 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         "window": [Interval(Real, 0, 1, closed="both")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "split": [StrOptions({"cart", "ensemble"})],
+        "prune": [StrOptions({"cv", "ensemble"})],
+        "views": [StrOptions({"uniform", "weighted"})],
+        "combine": [StrOptions({BOOSTING, *COMBINATIONS})],
+        "sampler": [callable, None],
         "shrinkage": [Interval(Real, 0, None, closed="left"), StrOptions({"cv"})],
         "cv": [Interval(Integral, 2, None, closed="left")],
         "hard_thresholds": ["boolean"],
@@ -347,8 +372,13 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         criterion: str = "gini",
         max_leaf_nodes: int | None = 16,
         min_samples_leaf: int = 1,
+        split: str = "cart",
+        prune: str = "cv",
         n_views: int = 30,
         window: float = 0.25,
+        views: str = "uniform",
+        combine: str = "mean",
+        sampler: Any = None,
         shrinkage: Any = "cv",
         cv: int = 5,
         hard_thresholds: bool = False,
@@ -359,8 +389,13 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         self.criterion = criterion
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
+        self.split = split
+        self.prune = prune
         self.n_views = n_views
         self.window = window
+        self.views = views
+        self.combine = combine
+        self.sampler = sampler
         self.shrinkage = shrinkage
         self.cv = cv
         self.hard_thresholds = hard_thresholds
@@ -389,6 +424,12 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         object
             Fitted estimator.
         """
+        if self.combine != "mean" and self.split == "cart" and self.prune == "cv":
+            raise ValueError(
+                f"combine={self.combine!r} combines the views' scores, but with split='cart' and "
+                "prune='cv' there are none. Set split='ensemble' or prune='ensemble', or leave "
+                "combine='mean'."
+            )
         X, y = self._training_rows(X, y, sample_weight, dtype=[np.float64, np.float32])
         weights = read_weights(sample_weight, X)
         targets, counted = self._encode_target(y, weights), weights > 0
@@ -403,7 +444,8 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
             groups = np.asarray(groups)[rows.counted]
         settings = TreeSettings(
             self.criterion, self.max_leaf_nodes, self.min_samples_leaf, self.n_views, self.window,
-            self.hard_thresholds,
+            self.hard_thresholds, self.split, self.prune, self.views, self.combine,
+            self._sampled_views(int(counted.sum())),
         )  # fmt: skip
         tree, alpha, self.shrinkage_, loss = learn_tree(
             rows if weights.all() else rows.take(rows.counted),
@@ -417,11 +459,24 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         exponent = int(target_units.exponents[0])
         tree = replace(tree.restored(units), values=target_units.restore(tree.values, 0))
         self.tree_ = tree
-        self.ccp_alpha_ = math.ldexp(
-            alpha, exponent if self.criterion == "poisson" else 2 * exponent
-        )
+        self.ccp_alpha_ = None
+        if self.prune == "cv":
+            self.ccp_alpha_ = math.ldexp(
+                alpha, exponent if self.criterion == "poisson" else 2 * exponent
+            )
         self.cv_loss_ = None if loss is None else math.ldexp(loss, 2 * exponent)
         return self
+
+    def _sampled_views(self, n_rows: int) -> Views | None:
+        if self.sampler is None:
+            return None
+        views = as_counts(sample_views(self.sampler, n_rows))
+        if self.prune == "ensemble" and n_rows > 1 and views.all():
+            raise ValueError(
+                "prune='ensemble' judges splits by the rows outside of a view, but all views of "
+                "`sampler` contain all rows. Give some rows the weight 0, or set prune='cv'."
+            )
+        return views
 
     @abstractmethod
     def _encode_target(self, y: Any, weights: Doubles) -> RowTargets: ...
@@ -598,8 +653,8 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
     ----------
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         Split criterion.
-    {max_leaf_nodes, min_samples_leaf, n_views, window, shrinkage, cv, hard_thresholds, encode}
-    {n_jobs, random_state}
+    {max_leaf_nodes, min_samples_leaf, split, prune, n_views, window, views, combine, sampler}
+    {shrinkage, cv, hard_thresholds, encode, n_jobs, random_state}
 
     Attributes
     ----------
@@ -625,8 +680,18 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
     cross-validated log loss; all candidates are evaluated with one tree per fold. With ``window=0``
     and ``shrinkage=0`` this is scikit-learn's tree with ``ccp_alpha=ccp_alpha_``, bit for bit.
 
-    The views choose only the thresholds. Ensembles that choose the splits, stop the growth or
-    average the leaves did not improve the accuracy. Only numeric (ordered) columns gain.
+    By default the views choose only the thresholds. With ``split="ensemble"`` they also choose the
+    splits, best-first: the candidates are all thresholds of all columns (at most 255 per column),
+    and the score of one on a view is the decrease of impurity times the weight of the view's rows.
+    Missing values are on the side of the column's median, and are no split of their own. With
+    ``prune="ensemble"`` each view scores a node as a leaf and with its split, by the log likelihood
+    of the rows outside of the view under the class proportions (with Laplace smoothing) of those
+    inside, or by minus their squared errors. ``combine`` combines these scores; for boosting see
+    :class:`InnerEnsemble`, where the loss of a row is one minus the proportion of its class on its
+    side of the split, or its absolute error as a share of the largest. With ``views="weighted"`` a
+    row's weight in each decision is multiplied by :math:`1 - p` with the proportion :math:`p` of
+    its class in the node, or by the distance from the node's mean. None of these is significantly
+    better than the default. Only numeric (ordered) columns gain.
 
     Columns and numeric targets may be in any unit. Those of very small or very large width, or far
     from zero, are scaled by a power of two and shifted before the tree is grown, because CART does
@@ -645,6 +710,9 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
     Accuracy and Interpretability of Tree-Based Methods. ICML 2022.
 
     J. R. Quinlan. C4.5: Programs for Machine Learning. 1993 (soft thresholds, section 8).
+
+    J. M. Perez, J. Muguerza, O. Arbelaitz, I. Gurrutxaga. A New Algorithm to Build Consolidated
+    Trees: Study of the Error Rate and Steadiness. IIPWM 2004 (splits chosen by samples).
 
     Examples
     --------
@@ -713,8 +781,8 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
     ----------
     criterion : {"squared_error", "poisson"}, default="squared_error"
         Split criterion. "poisson" (deviance) needs a target that is not negative.
-    {max_leaf_nodes, min_samples_leaf, n_views, window, shrinkage, cv, hard_thresholds, encode}
-    {n_jobs, random_state}
+    {max_leaf_nodes, min_samples_leaf, split, prune, n_views, window, views, combine, sampler}
+    {shrinkage, cv, hard_thresholds, encode, n_jobs, random_state}
 
     Attributes
     ----------
@@ -727,7 +795,8 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
 
     Notes
     -----
-    See :class:`InnerTreeClassifier` for the formula, and for units of columns and targets.
+    See :class:`InnerTreeClassifier` for the formula, for decisions by an ensemble, and for units of
+    columns and targets.
 
     Random draws and folds are by position: another order of rows, or copies of rows instead of
     weights, gives another model of similar accuracy. Rounding decides between equally good splits,
@@ -754,8 +823,13 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
         criterion: str = "squared_error",
         max_leaf_nodes: int | None = 16,
         min_samples_leaf: int = 1,
+        split: str = "cart",
+        prune: str = "cv",
         n_views: int = 30,
         window: float = 0.25,
+        views: str = "uniform",
+        combine: str = "mean",
+        sampler: Any = None,
         shrinkage: Any = "cv",
         cv: int = 5,
         hard_thresholds: bool = False,
@@ -765,9 +839,9 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
     ) -> None:
         super().__init__(
             criterion=criterion, max_leaf_nodes=max_leaf_nodes, min_samples_leaf=min_samples_leaf,
-            n_views=n_views, window=window, shrinkage=shrinkage, cv=cv,
-            hard_thresholds=hard_thresholds, encode=encode, n_jobs=n_jobs,
-            random_state=random_state,
+            split=split, prune=prune, n_views=n_views, window=window, views=views, combine=combine,
+            sampler=sampler, shrinkage=shrinkage, cv=cv, hard_thresholds=hard_thresholds,
+            encode=encode, n_jobs=n_jobs, random_state=random_state,
         )  # fmt: skip
 
     def _encode_target(self, y: Any, weights: Doubles) -> RowTargets:

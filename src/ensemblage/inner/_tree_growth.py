@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,13 @@ from ensemblage._core import (
     set_module,
 )
 from ensemblage.inner._inner_ensemble import InnerEnsemble
+from ensemblage.inner._tree_decisions import (
+    SplitSearch,
+    as_counts,
+    grow_by_views,
+    splits_kept_by_views,
+    weigh_by_residual,
+)
 from ensemblage.inner._tree_kernels import (
     ENTROPY,
     GINI,
@@ -30,6 +37,8 @@ from ensemblage.inner._tree_kernels import (
     SQUARED,
     RowTargets,
     SoftTree,
+    TreeRows,
+    Views,
     bin_sums,
     bins_of,
     candidate_cuts,
@@ -65,40 +74,6 @@ LARGEST_RESTORED = 1e308
 """The same for a column that is shifted or scaled down, in its own units."""
 SHRINKAGE_GRID = (100.0, 50.0, 25.0, 10.0, 1.0, 0.1)
 """Candidate strengths of shrinkage, as in Agarwal et al. (2022)."""
-
-
-class TreeRows(NamedTuple):
-    """Rows, float32 in C order, with their weights and targets.
-
-    Rows without weight are ignored: a fold has all rows, and sets the weights of the others to 0,
-    so that no rows are copied.
-    """
-
-    X: NDArray[np.float32]
-    targets: RowTargets
-
-    @property
-    def y(self) -> NDArray[Any]:
-        """Class codes, or the numeric target."""
-        return self.targets.codes if self.targets.n_classes else self.targets.values
-
-    @property
-    def counted(self) -> Indices:
-        """Indices of the rows with a positive weight."""
-        return np.flatnonzero(self.targets.weights)
-
-    def only(self, rows: Indices) -> TreeRows:
-        """Set the weight of all other rows to 0."""
-        weights = np.zeros(len(self.targets.weights))
-        weights[rows] = self.targets.weights[rows]
-        return self._replace(targets=self.targets._replace(weights=weights))
-
-    def take(self, rows: Indices) -> TreeRows:
-        """Copy some of the rows."""
-        weights, codes, values, n_classes = self.targets
-        return TreeRows(
-            self.X[rows], RowTargets(weights[rows], codes[rows], values[rows], n_classes)
-        )
 
 
 def pruned(tree: SoftTree, ccp_alphas: Doubles, alpha: float) -> SoftTree:
@@ -281,7 +256,7 @@ class ThresholdMeasure:
     def score_views(self, candidates: tuple[Doubles, int], views: NDArray[Any]) -> Doubles:
         """Score the cuts on all views together: (n_views, n_cuts)."""
         cuts, own = candidates
-        counts = np.ascontiguousarray(views.T, dtype=np.uint8)
+        counts = as_counts(views)
         sums = bin_sums(self.bins, counts, self.targets, len(cuts) + 1)
         gains: Doubles = cut_gains(sums, own, self.criterion, self.min_rows)
         return gains
@@ -299,18 +274,31 @@ def draw_bootstraps(n_rows: int, seeds: Sequence[int]) -> Counts:
     return counts
 
 
+def _centred(targets: RowTargets, criterion: int) -> RowTargets:
+    """Shift a numeric target to mean 0: centred squares lose the fewest digits."""
+    if criterion != SQUARED or targets.n_classes:
+        return targets
+    counted = targets.weights > 0
+    mean = np.average(targets.values[counted], weights=targets.weights[counted])
+    return targets._replace(values=targets.values - mean)
+
+
 def thresholds_of_views(
-    tree: SoftTree, rows: TreeRows, counts: Counts, window: float, criterion: int, min_rows: int
+    tree: SoftTree,
+    rows: TreeRows,
+    counts: Views,
+    window: float,
+    criterion: int,
+    min_rows: int,
+    *,
+    weighted: bool = False,
 ) -> SoftTree:
     """Choose each node's threshold again in each view; its rows follow its own thresholds.
 
-    ``counts``, (n_rows, n_views), are how often each view drew each row with a positive weight.
+    ``counts``, (n_rows, n_views), are how often each view drew each row with a positive weight;
+    ``weighted`` multiplies the rows' weights by their residuals.
     """
-    targets = rows.targets
-    if criterion == SQUARED and not targets.n_classes:  # centred squares lose the fewest digits
-        counted = targets.weights > 0
-        mean = np.average(targets.values[counted], weights=targets.weights[counted])
-        targets = targets._replace(values=targets.values - mean)
+    targets = _centred(rows.targets, criterion)
     thresholds = np.repeat(tree.thresholds, counts.shape[1], axis=1)
     drawn = counts.max(axis=1) > 0
     waiting = {0: (rows.counted[drawn], counts if drawn.all() else counts[drawn])}
@@ -319,14 +307,17 @@ def thresholds_of_views(
         x, own = rows.X[here, tree.feature[node]], float(tree.thresholds[node, 0])
         candidates = candidate_cuts(x, targets.weights[here], own, window if own < LARGEST else 0.0)
         bins = bins_of(x, candidates[0], tree.missing_left[node])
-        measure = ThresholdMeasure(bins, _read_at(targets, here), criterion, min_rows)
+        part = _read_at(targets, here)
+        if weighted:
+            part = weigh_by_residual(part, views)
+        measure = ThresholdMeasure(bins, part, criterion, min_rows)
         ensemble = InnerEnsemble(measure, lambda _, v=views: v.T, _best_of_each_view)  # type: ignore[misc]
         chosen = ensemble(candidates)
         thresholds[node] = np.sort(candidates[0][chosen])
         for child, is_left in ((int(tree.left[node]), True), (int(tree.right[node]), False)):
             if tree.left[child] >= 0:
-                places, part = rows_of_side(bins, views, chosen, is_left)
-                waiting[child] = here[places], part
+                places, drawn_there = rows_of_side(bins, views, chosen, is_left)
+                waiting[child] = here[places], drawn_there
     return tree._replace(thresholds=thresholds)
 
 
@@ -354,7 +345,10 @@ def _middle(thresholds: Doubles) -> Doubles:
 
 @dataclass(frozen=True)
 class TreeSettings:
-    """Settings that all trees of a fit share."""
+    """Settings that all trees of a fit share.
+
+    ``drawn``, (n_rows, n_views), are a sampler's views; None for bootstraps.
+    """
 
     criterion: str
     max_leaf_nodes: int | None
@@ -362,12 +356,40 @@ class TreeSettings:
     n_views: int
     window: float
     hard_thresholds: bool = False
+    split: str = "cart"
+    prune: str = "cv"
+    views: str = "uniform"
+    combine: str = "mean"
+    drawn: Views | None = None
+
+    def draw(self, rows: TreeRows, seed: int) -> Views:
+        """Draw the views of the rows with a positive weight, (n_counted, n_views)."""
+        if self.drawn is not None:
+            return self.drawn[rows.counted]
+        return draw_bootstraps(len(rows.counted), draw_seeds(seed, self.n_views))
 
     def grow(self, rows: TreeRows, seed: int) -> tuple[SoftTree, Doubles]:
-        r"""Grow CART on the rows with a positive weight: one threshold per node.
+        r"""Grow a tree on the rows with a positive weight: one threshold per node.
 
-        Also returns the :math:`\alpha` at which each node is pruned.
+        Also returns the :math:`\alpha` at which each node is pruned; if the views prune, 1 for the
+        splits that stay and 0 for the others.
         """
+        if self.split == "cart" and self.prune == "cv":
+            return self._grow_cart(rows, seed)
+        counts, rows = self.draw(rows, seed), rows.take(rows.counted)
+        criterion, weighted = CRITERIA[self.criterion], self.views == "weighted"
+        if self.split == "cart":
+            tree, ccp_alphas = self._grow_cart(rows, seed)
+        else:
+            search = SplitSearch(criterion, self.min_samples_leaf, self.combine, weighted)
+            centred = rows._replace(targets=_centred(rows.targets, criterion))
+            tree, ccp_alphas = grow_by_views(centred, counts, search, self.max_leaf_nodes)
+        if self.prune == "ensemble":
+            kept = splits_kept_by_views(tree, rows, counts, self.combine, weighted)
+            ccp_alphas = kept.astype(np.float64)
+        return tree, ccp_alphas
+
+    def _grow_cart(self, rows: TreeRows, seed: int) -> tuple[SoftTree, Doubles]:
         grower = DecisionTreeClassifier if rows.targets.n_classes else DecisionTreeRegressor
         estimator = grower(
             criterion=self.criterion,
@@ -390,14 +412,13 @@ class TreeSettings:
         return tree, pruning_alphas(left, right, costs)
 
     def place_thresholds(self, tree: SoftTree, rows: TreeRows, seed: int) -> SoftTree:
-        """Choose the thresholds on bootstraps, or their medians if thresholds are hard."""
+        """Choose the thresholds on the views, or their medians if thresholds are hard."""
         if self.window == 0:
             return tree
-        counts = draw_bootstraps(len(rows.counted), draw_seeds(seed, self.n_views))
-        criterion = CRITERIA[self.criterion]
         soft = thresholds_of_views(
-            tree, rows, counts, self.window, criterion, self.min_samples_leaf
-        )
+            tree, rows, self.draw(rows, seed), self.window, CRITERIA[self.criterion],
+            self.min_samples_leaf, weighted=self.views == "weighted",
+        )  # fmt: skip
         return harden(soft) if self.hard_thresholds else soft
 
     def means(self, tree: SoftTree, rows: TreeRows) -> tuple[Doubles, Doubles]:

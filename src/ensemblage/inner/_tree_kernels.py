@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from ensemblage._core import compiled
 
 Bytes = NDArray[np.uint8]
+Views: TypeAlias = NDArray[np.uint8] | NDArray[np.float64]
+"""How often each view has drawn each row, or the row's weight in it: (n_rows, n_views)."""
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Rows = NDArray[np.float32]
@@ -45,6 +47,40 @@ class RowTargets(NamedTuple):
     codes: NDArray[np.int32]
     values: Doubles
     n_classes: int
+
+
+class TreeRows(NamedTuple):
+    """Rows, float32 in C order, with their weights and targets.
+
+    Rows without weight are ignored: a fold has all rows, and sets the weights of the others to 0,
+    so that no rows are copied.
+    """
+
+    X: Rows
+    targets: RowTargets
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """Class codes, or the numeric target."""
+        return self.targets.codes if self.targets.n_classes else self.targets.values
+
+    @property
+    def counted(self) -> NDArray[np.intp]:
+        """Indices of the rows with a positive weight."""
+        return np.flatnonzero(self.targets.weights)
+
+    def only(self, rows: NDArray[np.intp]) -> TreeRows:
+        """Set the weight of all other rows to 0."""
+        weights = np.zeros(len(self.targets.weights))
+        weights[rows] = self.targets.weights[rows]
+        return self._replace(targets=self.targets._replace(weights=weights))
+
+    def take(self, rows: NDArray[np.intp]) -> TreeRows:
+        """Copy some of the rows."""
+        weights, codes, values, n_classes = self.targets
+        return TreeRows(
+            self.X[rows], RowTargets(weights[rows], codes[rows], values[rows], n_classes)
+        )
 
 
 def candidate_cuts(x: Rows, weights: Doubles, own: float, window: float) -> tuple[Doubles, int]:
@@ -104,11 +140,12 @@ def bins_of(x: Rows, cuts: Doubles, missing_left: bool) -> Bytes:
 
 
 @compiled
-def bin_sums(bins: Bytes, counts: Bytes, targets: RowTargets, n_bins: int) -> Doubles:
+def bin_sums(bins: Bytes, counts: Views, targets: RowTargets, n_bins: int) -> Doubles:
     """Sum up each bin in each view: (n_bins, n_channels, n_views).
 
-    The first channel counts drawn rows. The others are the weights of the classes; for a numeric
-    target the weights, and the weights times the values.
+    The first channel counts drawn rows: one with a weight between 0 and 1 in a view counts as one.
+    The others are the weights of the classes; for a numeric target the weights, and the weights
+    times the values.
     """
     n_views, n_classes = counts.shape[1], targets.n_classes
     sums = np.zeros((n_bins, 1 + n_classes if n_classes else 3, n_views))
@@ -116,7 +153,7 @@ def bin_sums(bins: Bytes, counts: Bytes, targets: RowTargets, n_bins: int) -> Do
         here, weight = sums[bins[i]], targets.weights[i]
         channel = 1 + targets.codes[i] if n_classes else 1
         for e in range(n_views):
-            here[0, e] += counts[i, e]
+            here[0, e] += np.ceil(counts[i, e])
             here[channel, e] += counts[i, e] * weight
         if not n_classes:
             moment = weight * targets.values[i]
@@ -162,12 +199,10 @@ def leaves_enough(left: Doubles, right: Doubles, e: int, criterion: int, min_row
 
 
 @compiled
-def cut_gains(  # noqa: C901  views, cuts
-    sums: Doubles, own: int, criterion: int, min_rows: int
-) -> Doubles:
-    """Gain of each cut over the tree's own, in each view: (n_views, n_cuts).
+def cut_scores(sums: Doubles, own: int, criterion: int, min_rows: int) -> Doubles:
+    """Score of each cut in each view, (n_cuts, n_views), from :func:`bin_sums`.
 
-    Minus infinity if there is no gain, or if a side has too few rows.
+    Minus infinity if a side has too few rows, except for the cut ``own``.
     """
     n_bins, n_channels, n_views = sums.shape
     left, right = np.zeros((n_channels, n_views)), sums.sum(axis=0)
@@ -184,19 +219,49 @@ def cut_gains(  # noqa: C901  views, cuts
         for e in range(n_views):
             if c == own or leaves_enough(left, right, e, criterion, min_rows):
                 scores[c, e] = left_score[e] + right_score[e]
-    gains = np.full((n_views, n_bins - 1), -np.inf)
+    return scores
+
+
+@compiled
+def cut_gains(sums: Doubles, own: int, criterion: int, min_rows: int) -> Doubles:
+    """Gain of each cut over the tree's own, in each view: (n_views, n_cuts).
+
+    Minus infinity if there is no gain, or if a side has too few rows.
+    """
+    scores = cut_scores(sums, own, criterion, min_rows)
+    n_cuts, n_views = scores.shape
+    gains = np.full((n_views, n_cuts), -np.inf)
     for e in range(n_views):
         least = scores[own, e] + ROUNDING * abs(scores[own, e])
-        for c in range(n_bins - 1):
+        for c in range(n_cuts):
             if c == own or scores[c, e] > least:
                 gains[e, c] = scores[c, e] - scores[own, e]
     return gains
 
 
 @compiled
+def split_gains(sums: Doubles, criterion: int) -> Doubles:
+    """Gain of each cut over no split, in each view: (n_views, n_cuts).
+
+    0 if there is no gain, or if a side has no rows.
+    """
+    scores = cut_scores(sums, -1, criterion, 1)
+    n_cuts, n_views = scores.shape
+    whole, weights = np.empty(n_views), np.empty(n_views)
+    score_side(sums.sum(axis=0), criterion, whole, weights)
+    gains = np.zeros((n_views, n_cuts))
+    for e in range(n_views):
+        for c in range(n_cuts):
+            gain = scores[c, e] - whole[e]
+            if gain > ROUNDING * abs(whole[e]):
+                gains[e, c] = gain
+    return gains
+
+
+@compiled
 def rows_of_side(
-    bins: Bytes, counts: Bytes, chosen: Integers, left: bool
-) -> tuple[Integers, Bytes]:
+    bins: Bytes, counts: Views, chosen: Integers, left: bool
+) -> tuple[Integers, Views]:
     """Find the rows that at least one view sends to a side, by the cut that it has chosen.
 
     Returns their indices, and how often each view drew them.
@@ -206,7 +271,7 @@ def rows_of_side(
     n_most = 0
     for i in range(n_rows):
         n_most += bins[i] <= high if left else bins[i] > low
-    places, kept = np.empty(n_most, dtype=np.int64), np.empty((n_most, n_views), dtype=np.uint8)
+    places, kept = np.empty(n_most, dtype=np.int64), np.empty((n_most, n_views), dtype=counts.dtype)
     n_kept = 0
     for i in range(n_rows):
         if bins[i] > high if left else bins[i] <= low:
@@ -216,9 +281,9 @@ def rows_of_side(
             kept[n_kept] = counts[i]
         else:
             for e in range(n_views):
-                drawn = counts[i, e] if (bins[i] <= chosen[e]) == left else np.uint8(0)
-                kept[n_kept, e] = drawn
-                some = some or drawn > 0
+                stays = (bins[i] <= chosen[e]) == left
+                kept[n_kept, e] = counts[i, e] * stays
+                some = some or (stays and counts[i, e] > 0)
         if some:
             places[n_kept] = i
             n_kept += 1

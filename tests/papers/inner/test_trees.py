@@ -4,16 +4,20 @@ import pytest
 from ensemblage.inner import (
     InnerTreeClassifier,
     InnerTreeRegressor,
+    TreeRows,
     alpha_grid,
     predict_soft,
     pruned,
 )
+from ensemblage.inner._tree_kernels import node_sums
 from ensemblage.papers import paper_experiment
-from ensemblage.papers.inner._tree_variants import LaplaceSettings
 from ensemblage.papers.inner._trees import (
     CLASSIFICATION_COLUMNS,
     MAX_ROWS,
     REGRESSION_COLUMNS,
+    EnsembleLeavesSettings,
+    LaplaceSettings,
+    RampSettings,
     errors_by_alpha,
     file_fingerprint,
     loss_sentence,
@@ -22,6 +26,7 @@ from ensemblage.papers.inner._trees import (
     tree_rows,
 )
 from ensemblage.studies import CellResult
+from inner.trees import stump, targets
 
 
 def test_categories_are_one_hot_encoded_and_missing_values_stay():
@@ -129,3 +134,37 @@ def test_loss_sentence():
     )
     assert "Wilcoxon p = " in sentence
     assert loss_sentence("a", "b", scores[:0]) == []
+
+
+GROWTH = ("gini", 4, 1)
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)).astype(np.float32)
+    return TreeRows(X, targets((X[:, 1] > 0.3).astype(int), n_classes=2))
+
+
+def test_laplace_smoothing(rows):
+    tree = stump([0.0])
+    means, weights = LaplaceSettings(*GROWTH, 5, 0.0).means(tree, rows)
+    counts = node_sums(tree, rows.X, rows.targets)
+    np.testing.assert_allclose(means, (counts + 1) / (weights[:, None] + 2))
+
+
+def test_ramp_has_a_fixed_width_in_rank(rows):
+    tree = stump([0.0])
+    soft = RampSettings(*GROWTH, 5, 0.25).place_thresholds(tree, rows, 0)
+    below = [(rows.X[:, 0] <= threshold).sum() for threshold in soft.thresholds[0]]
+    own = (rows.X[:, 0] <= 0).sum()
+    assert below == [own - 20, own - 10, own, own + 10, own + 20]
+
+
+def test_means_of_bootstraps_are_near_the_plain_ones(rows):
+    settings = EnsembleLeavesSettings(*GROWTH, 30, 0.0)
+    averaged, weights = settings.means(stump([0.0]), rows)
+    plain, plain_weights = super(EnsembleLeavesSettings, settings).means(stump([0.0]), rows)
+    assert weights.tolist() == plain_weights.tolist()
+    assert np.abs(averaged - plain).max() < 0.05
+    assert (averaged != plain).any()

@@ -19,15 +19,18 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ensemblage._core import draw_seeds, make_folds
 from ensemblage.datasets import Table, find_folder, read_table
 from ensemblage.inner import (
+    LARGEST,
     SHRINKAGE_GRID,
     RowTargets,
     SoftTree,
     TreeRows,
     TreeSettings,
     alpha_grid,
+    draw_bootstraps,
     learn_tree,
     predict_soft,
     pruned,
+    rows_at_splits,
 )
 from ensemblage.papers._declaration import (
     PaperScope,
@@ -45,13 +48,6 @@ from ensemblage.papers._summaries import (
     failed,
     gain_sentence,
     grouped,
-)
-from ensemblage.papers.inner._tree_variants import (
-    EnsembleLeavesSettings,
-    EnsembleSplitsSettings,
-    EnsembleStoppingSettings,
-    LaplaceSettings,
-    RampSettings,
 )
 from ensemblage.studies import CellResult, ResultRow, ResultTable
 
@@ -145,6 +141,55 @@ Predicted: TypeAlias = tuple[Doubles, float | None]
 """Predictions for new rows, (n_rows, n_columns), and the number of leaves."""
 
 
+RAMP = 0.1
+"""Half the width of a fixed ramp, as a share of the node's rows."""
+
+
+class LaplaceSettings(TreeSettings):
+    """Leaves with Laplace smoothing in the place of shrinkage."""
+
+    def means(self, tree: SoftTree, rows: TreeRows) -> tuple[Doubles, Doubles]:
+        """Add one to each class's weight; means of a numeric target stay as they are."""
+        means, weights = super().means(tree, rows)
+        n_classes = rows.targets.n_classes
+        if not n_classes:
+            return means, weights
+        smoothed = (means * weights[:, None] + 1) / (weights[:, None] + n_classes)
+        return smoothed, weights
+
+
+class RampSettings(TreeSettings):
+    """Soft thresholds over a fixed share of each node's rows, without an ensemble."""
+
+    def place_thresholds(self, tree: SoftTree, rows: TreeRows, seed: int) -> SoftTree:
+        """Place the thresholds at equal distances in rank around CART's."""
+        rows = rows.take(rows.counted)
+        thresholds = np.repeat(tree.thresholds, self.n_views, axis=1)
+        for node, here in rows_at_splits(tree, rows):
+            x = np.sort(rows.X[here, tree.feature[node]].astype(np.float64))
+            x = x[~np.isnan(x)]
+            if tree.thresholds[node, 0] < LARGEST and len(x):
+                rank = np.searchsorted(x, tree.thresholds[node, 0], side="right") - 1
+                ranks = rank + np.linspace(-RAMP, RAMP, self.n_views) * len(x)
+                thresholds[node] = x[np.clip(np.round(ranks).astype(int), 0, len(x) - 1)]
+        return tree._replace(thresholds=thresholds)
+
+
+class EnsembleLeavesSettings(TreeSettings):
+    """Node means that are averages over bootstraps; thresholds are CART's."""
+
+    def means(self, tree: SoftTree, rows: TreeRows) -> tuple[Doubles, Doubles]:
+        """Average the bootstraps' means; a node without rows in one counts by its plain mean."""
+        rows = rows.take(rows.counted)
+        plain, plain_weights = super().means(tree, rows)
+        total = np.zeros_like(plain)
+        for counts in draw_bootstraps(len(rows.X), range(self.n_views)).T:
+            drawn = rows._replace(targets=rows.targets._replace(weights=counts.astype(np.float64)))
+            means, weights = super().means(tree, drawn)
+            total += np.where(weights[:, None] > 0, means, plain)
+        return total / self.n_views, plain_weights
+
+
 class TreeVariant(NamedTuple):
     """Settings of a single tree."""
 
@@ -153,6 +198,9 @@ class TreeVariant(NamedTuple):
     strengths: tuple[float, ...] = SHRINKAGE_GRID
     max_leaf_nodes: int | None = None
     hard_thresholds: bool = False
+    split: str = "cart"
+    prune: str = "cv"
+    combine: str = "mean"
 
 
 VARIANTS = {
@@ -165,8 +213,10 @@ VARIANTS = {
     "shrunk-16": TreeVariant(TreeSettings, 0.0, max_leaf_nodes=FEW_LEAVES),
     "ours-16": TreeVariant(TreeSettings, WINDOW, max_leaf_nodes=FEW_LEAVES),
     "hard-16": TreeVariant(TreeSettings, WINDOW, max_leaf_nodes=FEW_LEAVES, hard_thresholds=True),
-    "splits-16": TreeVariant(EnsembleSplitsSettings, 0.0, max_leaf_nodes=FEW_LEAVES),
-    "stopping-16": TreeVariant(EnsembleStoppingSettings, 0.0, max_leaf_nodes=FEW_LEAVES),
+    "splits-16": TreeVariant(TreeSettings, 0.0, max_leaf_nodes=FEW_LEAVES, split="ensemble"),
+    "stopping-16": TreeVariant(
+        TreeSettings, 0.0, max_leaf_nodes=FEW_LEAVES, prune="ensemble", combine="vote"
+    ),
     "leaves-16": TreeVariant(EnsembleLeavesSettings, 0.0, max_leaf_nodes=FEW_LEAVES),
 }
 
@@ -177,8 +227,9 @@ def predict_new(method: str, train: TreeRows, X: NDArray[np.float32], seed: int)
     variant = VARIANTS[method]
     criterion = "gini" if train.targets.n_classes else "squared_error"
     settings = variant.settings(
-        criterion, variant.max_leaf_nodes, 1, VIEWS, variant.window, variant.hard_thresholds
-    )
+        criterion, variant.max_leaf_nodes, 1, VIEWS, variant.window, variant.hard_thresholds,
+        variant.split, variant.prune, combine=variant.combine,
+    )  # fmt: skip
     tree, *_ = learn_tree(
         train, settings, variant.strengths, cv=INNER_FOLDS, random_state=seed, n_jobs=1
     )
