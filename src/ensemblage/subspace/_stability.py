@@ -34,7 +34,7 @@ from ensemblage._core import (
     with_shared,
 )
 from ensemblage.subspace._co_selection import DISPLAY_DOCS, co_selection, feature_labels
-from ensemblage.subspace._joint import JointSubspaceSelector
+from ensemblage.subspace._selector import JointSubspaceSelector
 
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
