@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
@@ -15,7 +16,7 @@ from ensemblage.subspace import (
     JointSubspaceRegressor,
 )
 from ensemblage.subspace._joint import encode_classes
-from ensemblage.subspace._objectives import SQUARED, Settings, as_rows, standardise
+from ensemblage.subspace._objectives import CLASS_LOSSES, SQUARED, Settings, as_rows, standardise
 from ensemblage.subspace._search import fit_sequence
 from reference.joint_subspace import algorithm_1_for_numbers
 
@@ -104,6 +105,96 @@ def test_row_weights_equal_copies(options):
     np.testing.assert_allclose(weighed.predict_proba(X), copied.predict_proba(X), atol=1e-5)
 
 
+LOSSES = ["log_loss", "hinge", "squared", "focal"]
+
+
+def counted_rows(seed=0):
+    X, y = make_quarter_circle(40, n_dummies=2, random_state=seed)
+    return X, y, np.random.default_rng(seed).integers(0, 4, len(y))
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"solver": "paper"}, {"refine": "gate"}, {"fusion": "stacking"}, {"C": "auto"},
+    {"basis": "spline"}, *({"loss": loss} for loss in LOSSES[1:]),
+])  # fmt: skip
+def test_rows_of_zero_weight_are_absent(options):
+    X, y, counts = counted_rows()
+    ensemble, kept = JointSubspaceClassifier(2, **options, **QUICK), counts > 0
+    for weights in (counts, counts / counts.sum()):
+        weighed = clone(ensemble).fit(X, y, sample_weight=weights)
+        absent = clone(ensemble).fit(X[kept], y[kept], sample_weight=weights[kept])
+        np.testing.assert_array_equal(weighed.coefs_, absent.coefs_)
+        np.testing.assert_array_equal(weighed.predict_proba(X), absent.predict_proba(X))
+
+
+def test_a_class_of_zero_weight_stays_known():
+    X, y, _ = counted_rows()
+    ensemble = JointSubspaceClassifier(2, **QUICK).fit(X, y, sample_weight=y == 0)
+    assert ensemble.classes_.tolist() == [0, 1]
+    assert (ensemble.predict(X) == 0).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", ["lbfgs", "paper"])
+def test_row_weights_equal_copies_for_every_loss(loss, solver):
+    X, y, counts = counted_rows()
+    ensemble = JointSubspaceClassifier(3, loss=loss, solver=solver, **QUICK)
+    weighed = clone(ensemble).fit(X, y, sample_weight=counts)
+    copied = clone(ensemble).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    np.testing.assert_array_equal(weighed.supports_, copied.supports_)
+    np.testing.assert_allclose(weighed.predict_proba(X), copied.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_given_weights_multiply_those_of_eq_8(loss):
+    # at the optimum of each member the gradient under the product of both weights is zero
+    X, y, counts = counted_rows()
+    ensemble = JointSubspaceClassifier(
+        3, loss=loss, flip_probability=0.0, tol=1e-9, random_state=0
+    ).fit(X, y, sample_weight=counts)
+    weights = ensemble.row_weights(X, y) * counts / counts.sum()
+    features = ((X - ensemble.mean_) / ensemble.scale_).T
+    for k, weight in enumerate(weights):
+        parameters = np.column_stack([ensemble.coefs_[k], ensemble.intercepts_[k]])
+        decay = weight.sum() / counts.sum()
+        _, gradient = CLASS_LOSSES[loss].loss(features, y, weight, parameters, decay)
+        np.testing.assert_allclose(gradient, 0, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_separates_the_wines(wine, loss):
+    options = {"loss": loss, **QUICK}
+    ensemble = JointSubspaceClassifier(3, **options).fit(*wine)
+    assert ensemble.score(*wine) > 0.95
+    assert JointSubspaceClassifier(3, solver="paper", **options).fit(*wine).score(*wine) > 0.9
+    single = clone(ensemble).fit(wine[0].astype(np.float32), wine[1])
+    assert single.coefs_.dtype == np.float32
+
+
+def test_members_of_bagging_are_fitted_to_repeated_rows(wine):
+    X, y = wine
+    bags = BaggingClassifier(JointSubspaceClassifier(2, **QUICK), 3, random_state=0).fit(X, y)
+    assert bags.score(X, y) > 0.95
+    for member, drawn in zip(bags.estimators_, bags.estimators_samples_, strict=True):
+        repeated = clone(member).fit(X[np.sort(drawn)], y[np.sort(drawn)])
+        np.testing.assert_array_equal(member.supports_, repeated.supports_)
+        np.testing.assert_allclose(
+            member.predict_proba(X), repeated.predict_proba(X), atol=1e-5
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_members_of_boosting_follow_its_weights(wine, loss):
+    X, y = wine[0], np.array(["a", "b", "c"])[wine[1]]
+    member = JointSubspaceClassifier(2, loss=loss, **QUICK)
+    boosted = AdaBoostClassifier(member, n_estimators=3, random_state=0).fit(X, y)
+    assert boosted.score(X, y) > 0.95
+    # boosting starts from weights of 1 / n, which are those of no weights
+    seed = boosted.estimators_[0].random_state
+    alone = clone(member).set_params(random_state=seed).fit(X, y)
+    np.testing.assert_array_equal(boosted.estimators_[0].coefs_, alone.coefs_)
+
+
 def test_automatic_size_may_be_one_and_stops_early(wine):
     ensemble = JointSubspaceClassifier("auto", **QUICK).fit(*wine)
     assert 1 <= ensemble.n_estimators_ < 50
@@ -182,6 +273,7 @@ def test_every_proposal_empty_keeps_the_feature():
         ({"size_penalty": -1.0}, "size_penalty"),
         ({"fusion": "sum"}, "fusion"),
         ({"solver": "newton"}, "solver"),
+        ({"loss": "exponential"}, "loss"),
         ({"n_estimators": 3, "member_weights": [1, 2]}, r"expected \(3,\), one per member"),
         ({"fusion": "vote", "member_weights": [1] * 10}, "applies to fusion='product'"),
     ],
@@ -319,6 +411,17 @@ def test_row_weights_equal_copies_for_the_regressor():
     np.testing.assert_array_equal(weighed.supports_, copied.supports_)
     np.testing.assert_allclose(weighed.coefs_, copied.coefs_, atol=1e-8)
     np.testing.assert_allclose(weighed.variances_, copied.variances_, atol=1e-8)
+
+
+def test_rows_of_zero_weight_are_absent_for_the_regressor():
+    X, y = sparse_regression(60)
+    counts = np.random.default_rng(0).integers(0, 3, len(y))
+    kept = counts > 0
+    weighed = JointSubspaceRegressor(2, **REGRESSOR_QUICK).fit(X, y, sample_weight=counts)
+    absent = JointSubspaceRegressor(2, **REGRESSOR_QUICK)
+    absent.fit(X[kept], y[kept], sample_weight=counts[kept])
+    np.testing.assert_array_equal(weighed.predict(X), absent.predict(X))
+    np.testing.assert_array_equal(weighed.variances_, absent.variances_)
 
 
 def test_same_bits_of_the_regressor_for_any_number_of_jobs(diabetes):

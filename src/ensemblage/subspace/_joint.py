@@ -50,6 +50,7 @@ from ensemblage.fusion import (
 )
 from ensemblage.subspace._co_selection import co_selection
 from ensemblage.subspace._objectives import (
+    CLASS_LOSSES,
     SOFTMAX,
     SQUARED,
     FeatureBasis,
@@ -59,11 +60,11 @@ from ensemblage.subspace._objectives import (
     Settings,
     as_features,
     as_rows,
+    expand_basis,
     member_logits,
     member_outputs,
     outputs_of,
     standardise,
-    units_of,
 )
 from ensemblage.subspace._search import (
     GATE_STRENGTHS,
@@ -79,6 +80,8 @@ from ensemblage.subspace._search import (
     plan_scores,
     random_gate_start,
     refit_with_gate,
+    row_codes,
+    rows_with_codes,
 )
 
 Doubles = NDArray[np.float64]
@@ -214,7 +217,9 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         y : array-like of shape (n_samples,)
             Labels of two or more classes, or a numeric target.
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights.
+            Sample weights, which multiply the members' row weights (eq. 8). A weight of two is a
+            repeated row, and of zero an absent one. Weights of a mean below one, as those of
+            boosting, are scaled to a mean of one.
 
         Returns
         -------
@@ -225,9 +230,12 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         rows = self._prepare(X, y, sample_weight)
         random_state = check_random_state(self.random_state)
         rng = np.random.default_rng(draw_seeds(random_state, 1)[0])
-        settings = self._settings(rows, rng)
         most = MAX_MEMBERS if self.n_estimators == "auto" else self.n_estimators
         seeds = draw_seeds(random_state, most)
+        groups = self._group_features(rows)
+        kind = self._choose_basis(rows, groups, seeds)
+        self.basis_, rows = expand_basis(rows, kind, groups)
+        settings = self._settings(rows, rng)
         seconds = SECONDS_PER_OUTPUT * most * len(rows.targets) * rows.n_outputs
         if rows.n_outputs >= MANY_CLASSES and seconds >= LONG_FIT:
             warn_user(
@@ -259,29 +267,27 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         """Fit the combination or the ranking of the members."""
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Validate, standardise, and expand the basis."""
+        """Validate and standardise."""
         objective = self._objective()
         numeric = {"y_numeric": True} if objective is SQUARED else {}
         X, y = self._training_rows(X, y, sample_weight, dtype=[np.float64, np.float32], **numeric)
         refuse_overflow(X)
         for name in ("classes_", "target_mean_", "target_scale_"):  # from a fit with another loss
             self.__dict__.pop(name, None)
-        targets: NDArray[Any]
-        if objective is SQUARED:
-            weights = read_weights(sample_weight, X)
-            targets, n_outputs = self._standardise_target(y, weights), 1
-        else:
+        weights = read_weights(sample_weight, X)
+        targets: NDArray[Any] = y
+        if objective is not SQUARED:
             self.classes_, targets = encode_classes(y)
-            weights, n_outputs = read_weights(sample_weight, X), len(self.classes_)
+        present = weights > 0
+        if not present.all():  # as if the others were absent
+            X, targets = X[present], targets[present]
+            weights = read_weights(np.asarray(sample_weight)[present], X)
+        if objective is SQUARED:
+            targets, n_outputs = self._standardise_target(targets, weights), 1
+        else:
+            n_outputs = len(self.classes_)
         scaling = self.mean_, self.scale_ = standardise(X, weights)
-        rows = as_rows(X, targets, n_outputs, scaling, weights)
-        groups = self._group_features(rows)
-        self.basis_ = FeatureBasis(self.basis).fit(rows.features, rows.weights)
-        return rows._replace(
-            features=self.basis_.expand(rows.features),
-            objective=objective,
-            units=units_of(self.basis_.owners(), groups),
-        )
+        return as_rows(X, targets, n_outputs, scaling, weights)._replace(objective=objective)
 
     def _standardise_target(self, y: NDArray[Any], weights: Doubles) -> Doubles:
         values = as_numbers(y)
@@ -300,15 +306,22 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         """Group index of each feature; None if features are flipped individually."""
         return None
 
+    def _choose_basis(self, rows: Rows, groups: Indices | None, seeds: Seeds) -> str:
+        return str(self.basis)
+
     def _settings(self, rows: Rows, rng: Rng) -> Settings:
-        flip, paper = self.flip_probability, self.solver == "paper"
+        paper = self.solver == "paper"
         self.C_ = choose_strength(rows, rng) if self.C == "auto" and not paper else self.C
+        return self._settings_at(np.inf if paper else float(self.C_))
+
+    def _settings_at(self, C: float) -> Settings:
+        flip = self.flip_probability
         return Settings(
             self.solver,
             FLIP_PROBABILITIES[self.solver] if flip == "auto" else float(flip),
             self.size_penalty,
             self.learning_rate,
-            np.inf if paper else float(self.C_),
+            C,
             self.patience,
             self.tol,
             self.max_iter,
@@ -388,6 +401,8 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
     ----------
     n_estimators : int or "auto", default=10
         Number of members. With "auto" it is chosen on a development split, and may be 1.
+    loss : {"log_loss", "hinge", "squared", "focal"}, default="log_loss"
+        Loss that each member's coefficients minimise; see Notes. A gate is refitted with log loss.
     C : float or "auto", default=1.0
         Inverse strength of the ridge penalty, as in scikit-learn's logistic regression. "auto"
         chooses the best power of ten for a single classifier by cross-validation, and for a gate
@@ -425,7 +440,20 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
     .. math:: A_k = \frac{1}{M} \sum_m w_{km} [f_k(x_m) = y_m], \qquad
         w_{km} = 1 - \frac{1}{k-1} \sum_{k' < k} p_{k'}(y_m \mid x_m) \quad (8),
 
-    with the weighted log-likelihood (eq. 9) as its differentiable surrogate. Members are linear, so
+    with the weighted log-likelihood (eq. 9) as its differentiable surrogate, or another one. With
+    logits :math:`a_j`, probabilities :math:`p_j = e^{a_j} / \sum_i e^{a_i}` and the true class
+    :math:`y`, the loss of a row is
+
+    - "log_loss": :math:`-\log p_y`;
+    - "hinge": :math:`\gamma \log \sum_j e^{(a_j - a_y + [j \ne y]) / \gamma}` with
+      :math:`\gamma = 1/4`, a smooth upper bound of the multi-class hinge loss
+      :math:`\max_j (a_j - a_y + [j \ne y])`, at most :math:`\gamma \log J` above it;
+    - "squared": :math:`\frac12 \sum_j (p_j - [j = y])^2`, half the Brier score;
+    - "focal": :math:`-(1 - p_y)^2 \log p_y`.
+
+    "squared" and "focal" are not convex; the fit starts from coefficients near zero. Probabilities
+    are those of the softmax with any loss, also in eq. 8. Hinge and focal loss are not proper
+    scores: they are minimised by probabilities that are too close to equal. Members are linear, so
     their product is a linear classifier, and a tuned logistic regression is as accurate. The gate
     can go beyond a linear classifier.
 
@@ -452,6 +480,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseJointSubspace._parameter_constraints,  # noqa: SLF001
         "n_estimators": [POSITIVE_INTEGER, StrOptions({"auto"})],
+        "loss": [StrOptions(set(CLASS_LOSSES))],
         "fusion": [StrOptions({*FUSIONS, "auto"}), Fusion],
         "refine": [StrOptions({"gate"}), None],
         "member_weights": ["array-like", None],
@@ -463,6 +492,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
         self,
         n_estimators: Any = 10,
         *,
+        loss: str = "log_loss",
         C: Any = 1.0,
         basis: str = "linear",
         solver: str = "lbfgs",
@@ -480,6 +510,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
         random_state: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
+        self.loss = loss
         self.C = C
         self.basis = basis
         self.solver = solver
@@ -495,6 +526,9 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
         self.encode = encode
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def _objective(self) -> Objective:
+        return CLASS_LOSSES[self.loss]
 
     def _resolve_combination(self) -> Fusion:
         """Return the fusion of members that are not refitted with a gate."""
@@ -765,17 +799,13 @@ class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
         split: distinct rows are split. Rows of zero weight are in neither part.
         """
         self.member_weights_ = self._resolve_combination()[: len(seeds)]
-        weighted = rows.weights > 0
-        table = np.column_stack([rows.features.T[weighted], rows.targets[weighted]])
-        codes = np.full(weighted.size, -1, dtype=np.intp)
-        codes[weighted] = np.unique(table, axis=0, return_inverse=True)[1].ravel()
+        codes = row_codes(rows)
         n_distinct = int(codes.max()) + 1
         if n_distinct == 1:
             self.variances_ = np.full(len(seeds), self.target_scale_**2)
             return
         folds = development_folds(np.zeros(n_distinct, dtype=np.intp), rng)
-        parts = [Fold(*(np.flatnonzero(np.isin(codes, part)) for part in fold)) for fold in folds]
-        tasks = [(rows, fold, seeds, settings) for fold in parts]
+        tasks = [(rows, rows_with_codes(codes, fold), seeds, settings) for fold in folds]
         squares = np.mean(run_tasks(_squared_errors_out_of_fold, tasks, self.n_jobs), axis=0)
         # a variance estimated from n rows gives a t distribution, of variance n / (n - 2) or,
         # finite for any n, about 1 + 2 / n times the estimate
