@@ -18,7 +18,7 @@ from ensemblage.subspace import (
 
 X, y = make_quarter_circle(200, n_dummies=6, random_state=0)
 names = [f"x{number}" for number in range(1, 9)]
-selector = JointSubspaceSelector(n_features_to_select=2, random_state=0).fit(X, y)
+selector = JointSubspaceSelector(n_features_to_select=2, basis="linear", random_state=0).fit(X, y)
 stability = StabilitySelector(selector, n_pairs=20, random_state=0).fit(X, y)
 
 # %%

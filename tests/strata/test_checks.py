@@ -80,12 +80,16 @@ def test_labels_may_count_where_tags_require_them():
         JointSubspaceRegressor(n_estimators=2, basis="spline", max_iter=60, random_state=0),
         StabilitySelector(LogisticRegression(), n_pairs=3, max_false=5.0, random_state=0),
         JointSubspaceClassifier(n_estimators=3, random_state=0),
-        JointSubspaceSelector(n_estimators=3, random_state=0),
-        JointSubspaceSelector(n_estimators=3, loss="squared_error", random_state=0),
+        JointSubspaceSelector(n_estimators=2, patience=5, max_iter=10, random_state=0),
+        JointSubspaceSelector(n_estimators=3, basis="linear", random_state=0),
+        JointSubspaceSelector(n_estimators=3, loss="squared_error", basis="linear", random_state=0),
         JointSubspaceClassifier(n_estimators=3, solver="paper", random_state=0),
         JointSubspaceClassifier(n_estimators=2, basis="quadratic", max_iter=60, random_state=0),
         JointSubspaceClassifier(n_estimators=2, basis="spline", max_iter=60, random_state=0),
         JointSubspaceClassifier(n_estimators=2, refine="gate", random_state=0),
+        JointSubspaceClassifier(n_estimators=2, loss="hinge", max_iter=20, random_state=0),
+        JointSubspaceClassifier(n_estimators=2, loss="squared", max_iter=20, random_state=0),
+        JointSubspaceClassifier(n_estimators=2, loss="focal", max_iter=20, random_state=0),
     ]
 )
 def test_scikit_learn_contract(estimator, check):

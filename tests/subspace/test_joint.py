@@ -3,28 +3,25 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import cross_val_score
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ensemblage.datasets import make_hidden_features, make_quarter_circle
+from ensemblage.datasets import make_quarter_circle
 from ensemblage.fusion import AffinityGate, LocalCompetence, Mean, SoftmaxGate, product_rule
 from ensemblage.persistence import load, save
 from ensemblage.subspace import (
     JointSubspaceClassifier,
     JointSubspaceRegressor,
-    JointSubspaceSelector,
-    co_selection,
 )
-from ensemblage.subspace._joint import _ranks, encode_classes
-from ensemblage.subspace._objectives import SQUARED, Settings, as_rows, standardise
+from ensemblage.subspace._joint import encode_classes
+from ensemblage.subspace._objectives import CLASS_LOSSES, SQUARED, Settings, as_rows, standardise
 from ensemblage.subspace._search import fit_sequence
 from reference.joint_subspace import algorithm_1_for_numbers
 
 QUICK = {"patience": 10, "max_iter": 40, "random_state": 0}
 REGRESSOR_QUICK = {"patience": 20, "max_iter": 60, "random_state": 0}
-SELECTOR_QUICK = {"n_estimators": 5, "patience": 20, "max_iter": 100, "random_state": 0}
 
 
 def test_classes_are_sorted_and_encoded():
@@ -45,15 +42,6 @@ def test_automatic_flip_probability_by_solver(wine, solver, probability):
     set_by_hand = JointSubspaceClassifier(5, flip_probability=probability, **given).fit(*wine)
     np.testing.assert_array_equal(auto.supports_, set_by_hand.supports_)
     assert not auto.supports_.all()
-
-
-def test_classifier_and_selector_fit_the_same_members():
-    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
-    options = {"n_estimators": 2, "flip_probability": 0.1, "max_iter": 20, "random_state": 0}
-    one = JointSubspaceClassifier(**options).fit(X, y)
-    other = JointSubspaceSelector(**options).fit(X, y)
-    np.testing.assert_array_equal(one.coefs_, other.coefs_)
-    np.testing.assert_array_equal(one.supports_, other.supports_)
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +103,96 @@ def test_row_weights_equal_copies(options):
     copied = clone(ensemble).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
     np.testing.assert_array_equal(weighed.supports_, copied.supports_)
     np.testing.assert_allclose(weighed.predict_proba(X), copied.predict_proba(X), atol=1e-5)
+
+
+LOSSES = ["log_loss", "hinge", "squared", "focal"]
+
+
+def counted_rows(seed=0):
+    X, y = make_quarter_circle(40, n_dummies=2, random_state=seed)
+    return X, y, np.random.default_rng(seed).integers(0, 4, len(y))
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"solver": "paper"}, {"refine": "gate"}, {"fusion": "stacking"}, {"C": "auto"},
+    {"basis": "spline"}, *({"loss": loss} for loss in LOSSES[1:]),
+])  # fmt: skip
+def test_rows_of_zero_weight_are_absent(options):
+    X, y, counts = counted_rows()
+    ensemble, kept = JointSubspaceClassifier(2, **options, **QUICK), counts > 0
+    for weights in (counts, counts / counts.sum()):
+        weighed = clone(ensemble).fit(X, y, sample_weight=weights)
+        absent = clone(ensemble).fit(X[kept], y[kept], sample_weight=weights[kept])
+        np.testing.assert_array_equal(weighed.coefs_, absent.coefs_)
+        np.testing.assert_array_equal(weighed.predict_proba(X), absent.predict_proba(X))
+
+
+def test_a_class_of_zero_weight_stays_known():
+    X, y, _ = counted_rows()
+    ensemble = JointSubspaceClassifier(2, **QUICK).fit(X, y, sample_weight=y == 0)
+    assert ensemble.classes_.tolist() == [0, 1]
+    assert (ensemble.predict(X) == 0).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", ["lbfgs", "paper"])
+def test_row_weights_equal_copies_for_every_loss(loss, solver):
+    X, y, counts = counted_rows()
+    ensemble = JointSubspaceClassifier(3, loss=loss, solver=solver, **QUICK)
+    weighed = clone(ensemble).fit(X, y, sample_weight=counts)
+    copied = clone(ensemble).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    np.testing.assert_array_equal(weighed.supports_, copied.supports_)
+    np.testing.assert_allclose(weighed.predict_proba(X), copied.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_given_weights_multiply_those_of_eq_8(loss):
+    # at the optimum of each member the gradient under the product of both weights is zero
+    X, y, counts = counted_rows()
+    ensemble = JointSubspaceClassifier(
+        3, loss=loss, flip_probability=0.0, tol=1e-9, random_state=0
+    ).fit(X, y, sample_weight=counts)
+    weights = ensemble.row_weights(X, y) * counts / counts.sum()
+    features = ((X - ensemble.mean_) / ensemble.scale_).T
+    for k, weight in enumerate(weights):
+        parameters = np.column_stack([ensemble.coefs_[k], ensemble.intercepts_[k]])
+        decay = weight.sum() / counts.sum()
+        _, gradient = CLASS_LOSSES[loss].loss(features, y, weight, parameters, decay)
+        np.testing.assert_allclose(gradient, 0, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_separates_the_wines(wine, loss):
+    options = {"loss": loss, **QUICK}
+    ensemble = JointSubspaceClassifier(3, **options).fit(*wine)
+    assert ensemble.score(*wine) > 0.95
+    assert JointSubspaceClassifier(3, solver="paper", **options).fit(*wine).score(*wine) > 0.9
+    single = clone(ensemble).fit(wine[0].astype(np.float32), wine[1])
+    assert single.coefs_.dtype == np.float32
+
+
+def test_members_of_bagging_are_fitted_to_repeated_rows(wine):
+    X, y = wine
+    bags = BaggingClassifier(JointSubspaceClassifier(2, **QUICK), 3, random_state=0).fit(X, y)
+    assert bags.score(X, y) > 0.95
+    for member, drawn in zip(bags.estimators_, bags.estimators_samples_, strict=True):
+        repeated = clone(member).fit(X[np.sort(drawn)], y[np.sort(drawn)])
+        np.testing.assert_array_equal(member.supports_, repeated.supports_)
+        np.testing.assert_allclose(
+            member.predict_proba(X), repeated.predict_proba(X), atol=1e-5
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_members_of_boosting_follow_its_weights(wine, loss):
+    X, y = wine[0], np.array(["a", "b", "c"])[wine[1]]
+    member = JointSubspaceClassifier(2, loss=loss, **QUICK)
+    boosted = AdaBoostClassifier(member, n_estimators=3, random_state=0).fit(X, y)
+    assert boosted.score(X, y) > 0.95
+    # boosting starts from weights of 1 / n, which are those of no weights
+    seed = boosted.estimators_[0].random_state
+    alone = clone(member).set_params(random_state=seed).fit(X, y)
+    np.testing.assert_array_equal(boosted.estimators_[0].coefs_, alone.coefs_)
 
 
 def test_automatic_size_may_be_one_and_stops_early(wine):
@@ -197,6 +275,7 @@ def test_every_proposal_empty_keeps_the_feature():
         ({"solver": "newton"}, "solver"),
         ({"tol": -0.01}, r"tol=-0.01 with solver='lbfgs' and classes; expected 0 or more"),
         ({"solver": "paper", "tol": np.nan}, "tol"),
+        ({"loss": "exponential"}, "loss"),
         ({"n_estimators": 3, "member_weights": [1, 2]}, r"expected \(3,\), one per member"),
         ({"fusion": "vote", "member_weights": [1] * 10}, "applies to fusion='product'"),
     ],
@@ -344,6 +423,17 @@ def test_row_weights_equal_copies_for_the_regressor():
     np.testing.assert_allclose(weighed.variances_, copied.variances_, atol=1e-8)
 
 
+def test_rows_of_zero_weight_are_absent_for_the_regressor():
+    X, y = sparse_regression(60)
+    counts = np.random.default_rng(0).integers(0, 3, len(y))
+    kept = counts > 0
+    weighed = JointSubspaceRegressor(2, **REGRESSOR_QUICK).fit(X, y, sample_weight=counts)
+    absent = JointSubspaceRegressor(2, **REGRESSOR_QUICK)
+    absent.fit(X[kept], y[kept], sample_weight=counts[kept])
+    np.testing.assert_array_equal(weighed.predict(X), absent.predict(X))
+    np.testing.assert_array_equal(weighed.variances_, absent.variances_)
+
+
 def test_same_bits_of_the_regressor_for_any_number_of_jobs(diabetes):
     one, two = (
         JointSubspaceRegressor(2, n_jobs=n, **REGRESSOR_QUICK).fit(*diabetes) for n in (1, 2)
@@ -444,159 +534,6 @@ def test_a_text_target_raises():
         JointSubspaceRegressor(2).fit(np.arange(80.0).reshape(40, 2), target)
 
 
-@pytest.fixture(scope="module")
-def circle():
-    return make_quarter_circle(100, n_dummies=6, random_state=1)
-
-
-def test_finds_the_two_true_features(circle):
-    selector = JointSubspaceSelector(2, **SELECTOR_QUICK).fit(*circle)
-    np.testing.assert_array_equal(selector.get_support(indices=True), [0, 1])
-    assert selector.transform(circle[0]).shape == (200, 2)
-
-
-@pytest.mark.parametrize(("wanted", "count"), [(3, 3), (0.5, 4), (0.01, 1)])
-def test_number_of_selected_features(circle, wanted, count):
-    assert JointSubspaceSelector(wanted, **SELECTOR_QUICK).fit(*circle).support_.sum() == count
-
-
-def test_default_selects_features_that_most_members_use(circle):
-    selector = JointSubspaceSelector(**SELECTOR_QUICK).fit(*circle)
-    assert selector.support_.sum() == max(1, (selector.frequencies_ > 0.5).sum())
-
-
-def test_feature_names_out(circle):
-    frame = pd.DataFrame(circle[0], columns=list("abcdefgh"))
-    selector = JointSubspaceSelector(2, **SELECTOR_QUICK).set_output(transform="pandas")
-    assert list(selector.fit_transform(frame, circle[1]).columns) == ["a", "b"]
-    assert list(selector.get_feature_names_out()) == ["a", "b"]
-
-
-def test_true_pair_is_the_top_pair(circle):
-    selector = JointSubspaceSelector(**SELECTOR_QUICK).fit(*circle)
-    marks = co_selection(selector.supports_, binary=True, top_pairs=1, top_features=2)
-    assert marks[:2, :2].all()
-    assert marks.sum() == 4
-
-
-def test_in_a_pipeline(circle):
-    model = make_pipeline(
-        JointSubspaceSelector(2, **SELECTOR_QUICK), JointSubspaceClassifier(2, random_state=0)
-    )  # fmt: skip
-    assert model.fit(*circle).score(*circle) > 0.9
-
-
-def test_more_features_than_available_raise():
-    with pytest.raises(ValueError, match="n_features_to_select=99, but X has 13 features"):
-        JointSubspaceSelector(99, **SELECTOR_QUICK).fit(*load_wine(return_X_y=True))
-
-
-def test_ties_are_not_broken_by_column_order():
-    scores, reserve = np.zeros(50), np.zeros(50)
-    first = [int(np.argmin(_ranks(scores, reserve, np.random.default_rng(s)))) for s in range(40)]
-    assert len(set(first)) > 20
-    reserve[33] = 1.0
-    assert _ranks(scores, reserve, np.random.default_rng(0))[33] == 1
-    scores[7] = 0.1
-    assert _ranks(scores, reserve, np.random.default_rng(0))[7] == 1
-
-
-def share_found(kind, seeds, **options):
-    """Mean number of relevant features among the top ranked."""
-    counts = []
-    for seed in seeds:
-        X, y, relevant = make_hidden_features(kind, 200, random_state=seed)
-        selector = JointSubspaceSelector(int(relevant.sum()), random_state=seed, **options)
-        counts.append(int(relevant[selector.fit(X, y).support_].sum()))
-    return float(np.mean(counts))
-
-
-def test_copies_are_reported_as_a_group():
-    X, y, relevant = make_hidden_features("copies", 200, random_state=0)
-    selector = JointSubspaceSelector(3, **SELECTOR_QUICK).fit(X, y)
-    np.testing.assert_array_equal(selector.support_, relevant)
-    assert len(set(selector.groups_[relevant])) == 1
-    assert len(set(selector.groups_)) == 28
-    assert len(set(selector.scores_[relevant])) == 1
-    assert (selector.supports_[:, relevant].sum(axis=1) % 3 == 0).all()
-    alone = JointSubspaceSelector(3, group_correlation=None, **SELECTOR_QUICK).fit(X, y)
-    np.testing.assert_array_equal(alone.groups_, np.arange(30))
-
-
-def test_a_quadratic_basis_selects_both_factors_of_a_product():
-    options = {**SELECTOR_QUICK, "basis": "quadratic"}
-    X, y, relevant = make_hidden_features("xor", 200, n_features=12, random_state=0)
-    selector = JointSubspaceSelector(2, **options).fit(X, y)
-    np.testing.assert_array_equal(selector.support_, relevant)
-    assert selector.coefs_.shape == (5, 2, 12 + 12 * 13 // 2)
-    assert selector.supports_.shape == (5, 12)
-
-
-def test_a_spline_basis_finds_a_band():
-    X, y, relevant = make_hidden_features("band", 300, n_features=12, random_state=0)
-    selector = JointSubspaceSelector(3, **{**SELECTOR_QUICK, "basis": "spline", "C": 0.1}).fit(X, y)
-    np.testing.assert_array_equal(selector.support_, relevant)
-
-
-def test_the_paper_solver_with_a_basis():
-    X, y, relevant = make_hidden_features("xor", 300, n_features=9, random_state=0)
-    options = {**SELECTOR_QUICK, "basis": "quadratic", "solver": "paper", "tol": 1e-6}
-    assert JointSubspaceSelector(2, **options).fit(X, y).support_[relevant].all()
-
-
-def selection_regression(n_rows=200, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_rows, 15))
-    return X, 100 + 20 * X[:, 3] - 10 * X[:, 7] + 10 * rng.normal(size=n_rows)
-
-
-def test_selects_for_a_numeric_target():
-    X, y = selection_regression()
-    selector = JointSubspaceSelector(2, loss="squared_error", **SELECTOR_QUICK).fit(X, y)
-    np.testing.assert_array_equal(selector.get_support(indices=True), [3, 7])
-    assert not hasattr(selector, "classes_")
-    assert selector.coefs_.shape == (5, 15)
-
-
-def test_rescaling_the_target_does_not_change_the_selection():
-    X, y = selection_regression()
-    one, other = (
-        JointSubspaceSelector(2, loss="squared_error", **SELECTOR_QUICK).fit(X, scale * y + shift)
-        for scale, shift in ((1, 0), (1e6, -3e7))
-    )
-    np.testing.assert_array_equal(one.supports_, other.supports_)
-    np.testing.assert_array_equal(one.ranking_, other.ranking_)
-
-
-def test_attributes_of_an_earlier_loss_are_removed(circle):
-    selector = JointSubspaceSelector(2, **SELECTOR_QUICK).fit(*circle)
-    selector.set_params(loss="squared_error").fit(*circle)
-    assert not hasattr(selector, "classes_")
-    selector.set_params(loss="log_loss").fit(*circle)
-    assert not hasattr(selector, "target_mean_")
-
-
-@pytest.mark.parametrize(("options", "message"), [
-    ({"basis": "cubic"}, "basis"),
-    ({"group_correlation": 0.0}, "group_correlation"),
-    ({"loss": "hinge"}, "loss"),
-])  # fmt: skip
-def test_invalid_options_raise(circle, options, message):
-    with pytest.raises(ValueError, match=message):
-        JointSubspaceSelector(**options).fit(*circle)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("kind", "options", "least"), [
-    ("copies", {}, 2.9),
-    ("linear", {}, 2.8),
-    ("xor", {"basis": "quadratic", "C": "auto"}, 1.8),
-    ("band", {"basis": "spline", "C": "auto"}, 2.0),
-])  # fmt: skip
-def test_features_that_are_hard_to_find(kind, options, least):
-    assert share_found(kind, range(2000, 2040), **options) >= least
-
-
 @pytest.mark.parametrize("options", [
     {}, {"fusion": "mean"}, {"fusion": "vote"}, {"fusion": "stacking"}, {"fusion": "local"},
     {"refine": "gate"}, {"member_weights": [1.0, 2.0]}, {"basis": "quadratic"},
@@ -610,14 +547,6 @@ def test_saved_classifier_predicts_the_same(options, tmp_path):
     save(ensemble, tmp_path / "m.skops", columns=list("abc"), kinds=["numeric"] * 3)
     again = load(tmp_path / "m.skops").model
     np.testing.assert_array_equal(again.predict_proba(X), ensemble.predict_proba(X))
-
-
-def test_saved_selector_selects_the_same(tmp_path):
-    X, y = make_quarter_circle(30, n_dummies=1, random_state=0)
-    selector = JointSubspaceSelector(2, n_estimators=2, max_iter=5, random_state=0).fit(X, y)
-    save(selector, tmp_path / "m.skops", columns=list("abc"), kinds=["numeric"] * 3)
-    again = load(tmp_path / "m.skops").model
-    np.testing.assert_array_equal(again.transform(X), selector.transform(X))
 
 
 def test_a_long_fit_to_many_classes_is_announced_before_the_work(monkeypatch):

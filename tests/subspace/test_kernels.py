@@ -8,7 +8,11 @@ from ensemblage._core._compile import CompiledKernel
 from ensemblage.subspace import _kernels as kernels
 from ensemblage.subspace._kernels import (
     MixtureParameters,
+    brier_rows,
     candidate_step,
+    focal_rows,
+    hinge_rows,
+    linear_loss,
     log_softmax,
     member_log_proba,
     mixture_loss,
@@ -19,6 +23,7 @@ from ensemblage.subspace._kernels import (
     squared_step,
     step_buffers,
 )
+from ensemblage.subspace._objectives import CLASS_LOSSES, Rows, step_length
 from ensemblage.subspace._search import _pack, _unpack
 
 
@@ -148,6 +153,130 @@ def test_the_compiled_kernels_equal_the_python_ones(monkeypatch):
     candidate_step(*arguments, plain)
     for a, b in zip(compiled, plain, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+ROW_LOSSES = {"hinge": hinge_rows, "squared": brier_rows, "focal": focal_rows}
+
+
+def literal_loss(name, logits, label):
+    """Loss of one row as the documentation states it."""
+    others = range(len(logits))
+    proba = np.exp(logits) / np.exp(logits).sum()
+    if name == "hinge":
+        margins = [logits[j] - logits[label] + (j != label) for j in others]
+        return 0.25 * np.log(sum(np.exp(margin / 0.25) for margin in margins))
+    if name == "squared":
+        return 0.5 * sum((proba[j] - (j == label)) ** 2 for j in others)
+    return -((1 - proba[label]) ** 2) * np.log(proba[label])
+
+
+@pytest.mark.parametrize(("name", "loss", "slope"), [
+    ("hinge", 0.25 * np.log(1 + np.exp(4)), 1 / (1 + np.exp(-4))),
+    ("squared", 0.25, 0.25),
+    ("focal", 0.25 * np.log(2), 0.125 + 0.25 * np.log(2)),
+])  # fmt: skip
+def test_row_losses_of_equal_logits_by_hand(name, loss, slope):
+    losses, slopes = ROW_LOSSES[name](np.zeros((2, 1)), np.array([1]))
+    assert losses == pytest.approx(loss)
+    np.testing.assert_allclose(slopes, [[slope], [-slope]])
+
+
+def drawn_logits(seed, n_classes=4, n_rows=12):
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(scale=rng.choice([0.1, 1, 5]), size=(n_classes, n_rows))
+    return logits, rng.integers(n_classes, size=n_rows)
+
+
+@pytest.mark.parametrize("name", ROW_LOSSES)
+@given(seed=st.integers(0, 2**32 - 1), shift=st.floats(-50, 50))
+def test_row_losses_equal_their_definitions(name, seed, shift):
+    logits, labels = drawn_logits(seed)
+    losses, slopes = ROW_LOSSES[name](logits, labels)
+    literal = [literal_loss(name, logits[:, m], labels[m]) for m in range(labels.size)]
+    np.testing.assert_allclose(losses, literal, rtol=1e-8, atol=1e-12)
+    # nothing but differences of logits counts, nor does the order of the classes
+    np.testing.assert_allclose(slopes.sum(axis=0), 0, atol=1e-12)
+    moved, same = ROW_LOSSES[name](logits + shift, labels)
+    np.testing.assert_allclose(moved, losses, atol=1e-9)
+    np.testing.assert_allclose(same, slopes, atol=1e-9)
+    np.testing.assert_allclose(ROW_LOSSES[name](logits[::-1], 3 - labels)[0], losses, atol=1e-12)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_bounds_of_the_row_losses(seed):
+    logits, labels = drawn_logits(seed)
+    rows = np.arange(labels.size)
+    margins = logits - logits[labels, rows] + 1
+    margins[labels, rows] = 0
+    above = hinge_rows(logits, labels)[0] - margins.max(axis=0)
+    assert above.min() >= -1e-12
+    assert above.max() <= 0.25 * np.log(4) + 1e-12
+    log_loss = -log_softmax(logits, axis=0)[labels, rows]
+    focal, brier = focal_rows(logits, labels)[0], brier_rows(logits, labels)[0]
+    assert ((focal >= 0) & (focal <= log_loss)).all()
+    assert ((brier >= 0) & (brier <= 1)).all()
+
+
+@pytest.mark.parametrize("name", ROW_LOSSES)
+@given(seed=st.integers(0, 2**32 - 1), decay=st.floats(0, 1))
+def test_gradients_of_the_row_losses(name, seed, decay):
+    rng = np.random.default_rng(seed)
+    features, labels = rng.normal(size=(4, 9)), rng.integers(3, size=9)
+    weights, start = rng.uniform(size=9), rng.normal(size=15)
+
+    def part(which):
+        return lambda flat: np.ravel(
+            linear_loss(
+                features, labels, weights, flat.reshape(3, 5), decay, row_loss=ROW_LOSSES[name]
+            )[which]
+        ).squeeze()[()]
+
+    assert check_grad(part(0), part(1), start) < 1e-5
+
+
+@pytest.mark.parametrize("name", ROW_LOSSES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_row_losses_of_huge_logits_are_finite(name, dtype):
+    logits = np.array([[1e8, -1e8, 0], [0, 0, 0]], dtype=dtype)
+    for values in ROW_LOSSES[name](logits, np.array([1, 0, 0])):
+        assert np.isfinite(values).all()
+        assert values.dtype == dtype
+
+
+@pytest.mark.parametrize("name", ROW_LOSSES)
+@settings(deadline=None)  # the first call compiles
+@given(seed=st.integers(0, 2**32 - 1), rate=st.floats(0.01, 2), decay=st.sampled_from([0, 0.1]))
+def test_both_candidates_of_the_row_losses_equal_two_separate_steps(name, seed, rate, decay):
+    features, labels, weights, coef, mask, flipped = problem(seed)
+    out = step_buffers(3, features)
+    start = coef, mask, (coef * mask) @ features
+    CLASS_LOSSES[name].step(features, labels, weights, *start, flipped, rate, decay, out)
+    proposed = mask.copy()
+    proposed[flipped] ^= True
+    for i, candidate in enumerate([mask, proposed]):
+        part = slice(3 * i, 3 * i + 3)
+        parameters = np.column_stack([coef * candidate, np.zeros(3)])
+        _, gradient = CLASS_LOSSES[name].loss(features, labels, weights, parameters, decay)
+        step = -rate * gradient[:, :-1] * candidate
+        logits = ((coef + step) * candidate) @ features - rate * gradient[:, -1:]
+        np.testing.assert_allclose(out.coef_step[part], step, atol=1e-12)
+        np.testing.assert_allclose(out.intercept_step[part], -rate * gradient[:, -1], atol=1e-12)
+        np.testing.assert_allclose(out.logits[part], logits, atol=1e-10)
+        assert out.scores[i] == pytest.approx(weights[logits.argmax(axis=0) == labels].sum())
+
+
+@pytest.mark.parametrize("name", CLASS_LOSSES)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_step_of_the_automatic_length_does_not_increase_the_loss(name, seed):
+    features, labels, _, coef, _, _ = problem(seed)
+    weights = np.full(labels.size, 1 / labels.size)
+    rows = Rows(features, labels, weights, 3, labels.size, CLASS_LOSSES[name])
+    parameters = np.column_stack([coef, np.zeros(3)])
+    before, gradient = rows.objective.loss(features, labels, weights, parameters, 0.0)
+    gradient[:, -1] = 0
+    parameters -= step_length(rows) * gradient
+    after, _ = rows.objective.loss(features, labels, weights, parameters, 0.0)
+    assert after <= before + 1e-12
 
 
 def squared_problem(seed, n_rows=20, n_features=5, dtype=float):

@@ -95,7 +95,7 @@ def test_halves_of_a_numeric_target_are_random():
 
 @pytest.mark.parametrize("estimator", [
     LogisticRegression(), RandomForestClassifier(20), RFE(LogisticRegression()),
-    JointSubspaceSelector(n_estimators=3, max_iter=50), None,
+    JointSubspaceSelector(n_estimators=3, max_iter=50, basis="linear"), None,
 ])  # fmt: skip
 def test_finds_relevant_features(hidden, estimator):
     X, y, relevant = hidden

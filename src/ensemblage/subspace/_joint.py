@@ -1,4 +1,4 @@
-"""Joint feature-subset ensembles: classifier, regressor and selector."""
+"""Joint feature-subset ensembles: classifier and regressor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.feature_selection import SelectorMixin
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -49,14 +48,9 @@ from ensemblage.fusion import (
     normal_product,
     resolve_fusion,
 )
-from ensemblage.subspace._co_selection import (
-    co_selection,
-    coefficient_sizes,
-    contribution_sizes,
-    group_sizes,
-    power_mean_scores,
-)
+from ensemblage.subspace._co_selection import co_selection
 from ensemblage.subspace._objectives import (
+    CLASS_LOSSES,
     SOFTMAX,
     SQUARED,
     FeatureBasis,
@@ -66,12 +60,11 @@ from ensemblage.subspace._objectives import (
     Settings,
     as_features,
     as_rows,
-    correlated_groups,
+    expand_basis,
     member_logits,
     member_outputs,
     outputs_of,
     standardise,
-    units_of,
 )
 from ensemblage.subspace._search import (
     GATE_STRENGTHS,
@@ -87,6 +80,8 @@ from ensemblage.subspace._search import (
     plan_scores,
     random_gate_start,
     refit_with_gate,
+    row_codes,
+    rows_with_codes,
 )
 
 Doubles = NDArray[np.float64]
@@ -112,8 +107,6 @@ FLIP_PROBABILITIES = {"paper": 0.01, "lbfgs": 0.05}
 FUSIONS = {"product", "mean", "vote", "stacking", "local"}
 # Fields of the fusion context that the classifier provides.
 OFFERED = frozenset({"X"})
-# Exponent of the selector's power mean. A nonlinear basis has more chance effects, so it is lower.
-POWERS = {"linear": 8.0, "quadratic": 2.0, "spline": 2.0}
 
 POSITIVE_INTEGER = Interval(Integral, 1, None, closed="left")
 
@@ -226,7 +219,9 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         y : array-like of shape (n_samples,)
             Labels of two or more classes, or a numeric target.
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights.
+            Sample weights, which multiply the members' row weights (eq. 8). A weight of two is a
+            repeated row, and of zero an absent one. Weights of a mean below one, as those of
+            boosting, are scaled to a mean of one.
 
         Returns
         -------
@@ -238,9 +233,12 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         rows = self._prepare(X, y, sample_weight)
         random_state = check_random_state(self.random_state)
         rng = np.random.default_rng(draw_seeds(random_state, 1)[0])
-        settings = self._settings(rows, rng)
         most = MAX_MEMBERS if self.n_estimators == "auto" else self.n_estimators
         seeds = draw_seeds(random_state, most)
+        groups = self._group_features(rows)
+        kind = self._choose_basis(rows, groups, seeds)
+        self.basis_, rows = expand_basis(rows, kind, groups)
+        settings = self._settings(rows, rng)
         seconds = SECONDS_PER_OUTPUT * most * len(rows.targets) * rows.n_outputs
         if rows.n_outputs >= MANY_CLASSES and seconds >= LONG_FIT:
             warn_user(
@@ -282,29 +280,27 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         """Fit the combination or the ranking of the members."""
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Validate, standardise, and expand the basis."""
+        """Validate and standardise."""
         objective = self._objective()
         numeric = {"y_numeric": True} if objective is SQUARED else {}
         X, y = self._training_rows(X, y, sample_weight, dtype=[np.float64, np.float32], **numeric)
         refuse_overflow(X)
         for name in ("classes_", "target_mean_", "target_scale_"):  # from a fit with another loss
             self.__dict__.pop(name, None)
-        targets: NDArray[Any]
-        if objective is SQUARED:
-            weights = read_weights(sample_weight, X)
-            targets, n_outputs = self._standardise_target(y, weights), 1
-        else:
+        weights = read_weights(sample_weight, X)
+        targets: NDArray[Any] = y
+        if objective is not SQUARED:
             self.classes_, targets = encode_classes(y)
-            weights, n_outputs = read_weights(sample_weight, X), len(self.classes_)
+        present = weights > 0
+        if not present.all():  # as if the others were absent
+            X, targets = X[present], targets[present]
+            weights = read_weights(np.asarray(sample_weight)[present], X)
+        if objective is SQUARED:
+            targets, n_outputs = self._standardise_target(targets, weights), 1
+        else:
+            n_outputs = len(self.classes_)
         scaling = self.mean_, self.scale_ = standardise(X, weights)
-        rows = as_rows(X, targets, n_outputs, scaling, weights)
-        groups = self._group_features(rows)
-        self.basis_ = FeatureBasis(self.basis).fit(rows.features, rows.weights)
-        return rows._replace(
-            features=self.basis_.expand(rows.features),
-            objective=objective,
-            units=units_of(self.basis_.owners(), groups),
-        )
+        return as_rows(X, targets, n_outputs, scaling, weights)._replace(objective=objective)
 
     def _standardise_target(self, y: NDArray[Any], weights: Doubles) -> Doubles:
         values = as_numbers(y)
@@ -323,15 +319,22 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         """Group index of each feature; None if features are flipped individually."""
         return None
 
+    def _choose_basis(self, rows: Rows, groups: Indices | None, seeds: Seeds) -> str:
+        return str(self.basis)
+
     def _settings(self, rows: Rows, rng: Rng) -> Settings:
-        flip, paper = self.flip_probability, self.solver == "paper"
+        paper = self.solver == "paper"
         self.C_ = choose_strength(rows, rng) if self.C == "auto" and not paper else self.C
+        return self._settings_at(np.inf if paper else float(self.C_))
+
+    def _settings_at(self, C: float) -> Settings:
+        flip = self.flip_probability
         return Settings(
             self.solver,
             FLIP_PROBABILITIES[self.solver] if flip == "auto" else float(flip),
             self.size_penalty,
             self.learning_rate,
-            np.inf if paper else float(self.C_),
+            C,
             self.patience,
             self.tol,
             self.max_iter,
@@ -411,6 +414,8 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
     ----------
     n_estimators : int or "auto", default=10
         Number of members. With "auto" it is chosen on a development split, and may be 1.
+    loss : {"log_loss", "hinge", "squared", "focal"}, default="log_loss"
+        Loss that each member's coefficients minimise; see Notes. A gate is refitted with log loss.
     C : float or "auto", default=1.0
         Inverse strength of the ridge penalty, as in scikit-learn's logistic regression. "auto"
         chooses the best power of ten for a single classifier by cross-validation, and for a gate
@@ -448,7 +453,20 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
     .. math:: A_k = \frac{1}{M} \sum_m w_{km} [f_k(x_m) = y_m], \qquad
         w_{km} = 1 - \frac{1}{k-1} \sum_{k' < k} p_{k'}(y_m \mid x_m) \quad (8),
 
-    with the weighted log-likelihood (eq. 9) as its differentiable surrogate. Members are linear, so
+    with the weighted log-likelihood (eq. 9) as its differentiable surrogate, or another one. With
+    logits :math:`a_j`, probabilities :math:`p_j = e^{a_j} / \sum_i e^{a_i}` and the true class
+    :math:`y`, the loss of a row is
+
+    - "log_loss": :math:`-\log p_y`;
+    - "hinge": :math:`\gamma \log \sum_j e^{(a_j - a_y + [j \ne y]) / \gamma}` with
+      :math:`\gamma = 1/4`, a smooth upper bound of the multi-class hinge loss
+      :math:`\max_j (a_j - a_y + [j \ne y])`, at most :math:`\gamma \log J` above it;
+    - "squared": :math:`\frac12 \sum_j (p_j - [j = y])^2`, half the Brier score;
+    - "focal": :math:`-(1 - p_y)^2 \log p_y`.
+
+    "squared" and "focal" are not convex; the fit starts from coefficients near zero. Probabilities
+    are those of the softmax with any loss, also in eq. 8. Hinge and focal loss are not proper
+    scores: they are minimised by probabilities that are too close to equal. Members are linear, so
     their product is a linear classifier, and a tuned logistic regression is as accurate. The gate
     can go beyond a linear classifier.
 
@@ -475,6 +493,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseJointSubspace._parameter_constraints,  # noqa: SLF001
         "n_estimators": [POSITIVE_INTEGER, StrOptions({"auto"})],
+        "loss": [StrOptions(set(CLASS_LOSSES))],
         "fusion": [StrOptions({*FUSIONS, "auto"}), Fusion],
         "refine": [StrOptions({"gate"}), None],
         "member_weights": ["array-like", None],
@@ -486,6 +505,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
         self,
         n_estimators: Any = 10,
         *,
+        loss: str = "log_loss",
         C: Any = 1.0,
         basis: str = "linear",
         solver: str = "lbfgs",
@@ -503,6 +523,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
         random_state: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
+        self.loss = loss
         self.C = C
         self.basis = basis
         self.solver = solver
@@ -518,6 +539,9 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
         self.encode = encode
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def _objective(self) -> Objective:
+        return CLASS_LOSSES[self.loss]
 
     def _resolve_combination(self) -> Fusion:
         """Return the fusion of members that are not refitted with a gate."""
@@ -788,17 +812,13 @@ class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
         split: distinct rows are split. Rows of zero weight are in neither part.
         """
         self.member_weights_ = self._resolve_combination()[: len(seeds)]
-        weighted = rows.weights > 0
-        table = np.column_stack([rows.features.T[weighted], rows.targets[weighted]])
-        codes = np.full(weighted.size, -1, dtype=np.intp)
-        codes[weighted] = np.unique(table, axis=0, return_inverse=True)[1].ravel()
+        codes = row_codes(rows)
         n_distinct = int(codes.max()) + 1
         if n_distinct == 1:
             self.variances_ = np.full(len(seeds), self.target_scale_**2)
             return
         folds = development_folds(np.zeros(n_distinct, dtype=np.intp), rng)
-        parts = [Fold(*(np.flatnonzero(np.isin(codes, part)) for part in fold)) for fold in folds]
-        tasks = [(rows, fold, seeds, settings) for fold in parts]
+        tasks = [(rows, rows_with_codes(codes, fold), seeds, settings) for fold in folds]
         squares = np.mean(run_tasks(_squared_errors_out_of_fold, tasks, self.n_jobs), axis=0)
         # a variance estimated from n rows gives a t distribution, of variance n / (n - 2) or,
         # finite for any n, about 1 + 2 / n times the estimate
@@ -849,194 +869,3 @@ class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
         expect_fitted(self, {"target_mean_": "number", "target_scale_": "number 0.."})
         expect_array(self, "variances_", (self.n_estimators_,), low=np.finfo(float).tiny)
         expect_array(self, "member_weights_", (self.n_estimators_,), low=0)
-
-
-def _ranks(scores: Doubles, reserve: Doubles, rng: Rng) -> NDArray[np.int_]:
-    """Rank by score, ties by reserve, then at random, not by column order; 1 is best."""
-    order = np.lexsort((rng.permutation(scores.size), -reserve, -scores))
-    ranks = np.empty(scores.size, dtype=int)
-    ranks[order] = np.arange(1, scores.size + 1)
-    return ranks
-
-
-@set_module("ensemblage.subspace")
-@with_shared(SUBSPACE_DOCS)
-class JointSubspaceSelector(SelectorMixin, BaseJointSubspace):
-    r"""Select features by how often and how strongly jointly fitted members use them.
-
-    Parameters
-    ----------
-    n_features_to_select : int, float or None, default=None
-        Number of features to select; a float in (0, 1) is a fraction. None selects the features
-        that more than half of the members use, and at least one.
-    n_estimators : int, default=20
-        Number of members.
-    loss : {"log_loss", "squared_error"}, default="log_loss"
-        "log_loss" for classification, "squared_error" for a numeric target.
-    group_correlation : float or None, default=0.95
-        Features with at least this absolute correlation form a group: a mask flips them together
-        at the penalty of one feature, and they share their score. None forms no groups.
-    C : float or "auto", default=1.0
-        Inverse strength of the ridge penalty.
-    {basis, solver}
-    flip_probability : float or "auto", default=0.1
-        Probability of flipping a feature in a proposal.
-    {size_penalty, learning_rate, patience}
-    max_iter : int, default=1000
-        Most proposals per member.
-    {tol}
-    random_state : int, RandomState instance or None, default=None
-        Determines initial coefficients, proposals and ties.
-
-    Attributes
-    ----------
-    scores_ : ndarray of shape (n_features,)
-        Scores that combine frequency and size of the coefficients; see Notes.
-    ranking_ : ndarray of shape (n_features,)
-        Rank of each feature, 1 is best. Ties are broken by the coefficients of members that
-        excluded the feature, then at random, not by the order of the columns.
-    frequencies_ : ndarray of shape (n_features,)
-        Fraction of the members that use each feature.
-    {co_selection_}
-    groups_ : ndarray of shape (n_features,)
-        Group index of each feature; see ``group_correlation``.
-    support_ : ndarray of bool of shape (n_features,)
-        Mask of selected features.
-    {classes_, target_mean_, coefs_, intercepts_, supports_, score_path_}
-    {n_iter_, n_estimators_, basis_, C_, mean_, scale_, n_features_in_, feature_names_in_}
-
-    See Also
-    --------
-    JointSubspaceClassifier : The same members, as a classifier.
-
-    Notes
-    -----
-    The score of feature :math:`d` is the power mean over members
-
-    .. math:: s_d = \left(\frac{1}{K} \sum_k \lambda_{kd} |\theta_{kd}|^r\right)^{1/r}, \quad r = 8.
-
-    At :math:`r = 1` it is frequency times mean size. Later members fit the rows that earlier ones
-    misclassify, with features that earlier ones exclude; a larger exponent gives these more weight.
-    With a basis other than "linear", :math:`|\theta_{kd}|` is the standard deviation over the rows
-    of the feature's total contribution to the member's output, and :math:`r = 2`. The size of a
-    group is the sum over its features.
-
-    References
-    ----------
-    R. Gupta, K. Audhkhasi and S. Narayanan, "Training Ensemble of Diverse Classifiers on Feature
-    Subsets".
-
-    Examples
-    --------
-    >>> from ensemblage.datasets import make_quarter_circle
-    >>> from ensemblage.subspace import JointSubspaceSelector
-    >>> X, y = make_quarter_circle(100, n_dummies=6, random_state=0)
-    >>> selector = JointSubspaceSelector(2, n_estimators=10, random_state=0).fit(X, y)
-    >>> selector.get_support(indices=True)
-    array([0, 1])
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseJointSubspace._parameter_constraints,  # noqa: SLF001
-        "n_features_to_select": [POSITIVE_INTEGER, Interval(Real, 0, 1, closed="neither"), None],
-        "loss": [StrOptions({"log_loss", "squared_error"})],
-        "group_correlation": [Interval(Real, 0, 1, closed="right"), None],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: float | None = None,
-        *,
-        n_estimators: int = 20,
-        loss: str = "log_loss",
-        group_correlation: float | None = 0.95,
-        C: Any = 1.0,
-        basis: str = "linear",
-        solver: str = "lbfgs",
-        flip_probability: Any = 0.1,
-        size_penalty: Any = "auto",
-        learning_rate: Any = "auto",
-        patience: int = 50,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        random_state: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_estimators = n_estimators
-        self.loss = loss
-        self.group_correlation = group_correlation
-        self.C = C
-        self.basis = basis
-        self.solver = solver
-        self.flip_probability = flip_probability
-        self.size_penalty = size_penalty
-        self.learning_rate = learning_rate
-        self.patience = patience
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-
-    def _objective(self) -> Objective:
-        return SQUARED if self.loss == "squared_error" else SOFTMAX
-
-    def _group_features(self, rows: Rows) -> Indices | None:
-        single = self.groups_ = np.arange(len(rows.features))
-        if self.group_correlation is not None:
-            least = float(self.group_correlation)
-            self.groups_ = correlated_groups(rows.features, rows.weights, least)
-        return None if (self.groups_ == single).all() else self.groups_
-
-    def _combine(self, plan: Plan, rows: Rows, settings: Settings, seeds: Seeds, rng: Rng) -> None:
-        """Score and rank the features, and select the best."""
-        self.frequencies_ = np.diag(self.co_selection_).copy()
-        # size of each feature in each member; ``dropped`` includes the features it excluded
-        owners = self.basis_.owners()
-        if owners is None:
-            sizes = dropped = coefficient_sizes(self.coefs_)
-        else:
-            shape = len(self.coefs_), *[1] * (self.coefs_.ndim - 2), -1
-            seen = self._column_supports().reshape(shape)
-            sizes = contribution_sizes(self.coefs_ * seen, rows, owners)
-            dropped = contribution_sizes(self.coefs_, rows, owners)
-        power = POWERS[self.basis]
-        grouped = group_sizes(sizes, self.groups_)
-        self.scores_ = power_mean_scores(grouped, self.supports_, power)
-        reserve = power_mean_scores(dropped, np.ones_like(self.supports_), power)
-        self.ranking_ = _ranks(self.scores_, reserve, rng)
-        self.support_ = self.ranking_ <= self._n_selected()
-
-    def _n_selected(self) -> int:
-        wanted, n_features = self.n_features_to_select, self.n_features_in_
-        if wanted is None:
-            return max(1, int((self.frequencies_ > 0.5).sum()))
-        if isinstance(wanted, Integral):
-            if wanted > n_features:
-                raise ValueError(
-                    f"n_features_to_select={wanted}, but X has {n_features} features; use a "
-                    "smaller number, or a fraction between 0 and 1."
-                )
-            return int(wanted)
-        return max(1, int(wanted * n_features))
-
-    def _get_support_mask(self) -> Mask:
-        check_is_fitted(self)
-        return np.asarray(self.support_)
-
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
-        expect_fitted(
-            self,
-            {
-                "frequencies_": "float (d) 0..1",
-                "scores_": "float (d)",
-                "ranking_": "integer (d) 1..",
-                "support_": "truth (d)",
-                "groups_": "integer (d) 0..<d",
-            },
-            d=self.n_features_in_,
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags

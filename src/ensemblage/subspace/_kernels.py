@@ -1,8 +1,9 @@
-"""Compiled kernels of joint subspaces: masked softmax and squared losses, the gated mixture."""
+"""Kernels of joint subspaces: masked linear models under several losses, the gated mixture."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +14,12 @@ from ensemblage._core import compiled
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+RowLoss = Callable[[Floats, Indices], tuple[Floats, Floats]]
 
 # Rows per chunk, for vectorised inner loops.
 CHUNK = 512
+# Smoothing of the multi-class hinge loss: it exceeds the hinge by at most this times log J.
+HINGE_SMOOTHING = 0.25
 # A fit with a smaller fraction of residual variance counts as perfect.
 MIN_RESIDUAL_VARIANCE = 1e-12
 # Smallest ridge penalty of the normal equations, relative to their mean diagonal.
@@ -81,6 +85,60 @@ def softmax_loss(
     return loss, gradient
 
 
+def hinge_rows(logits: Floats, labels: Indices) -> tuple[Floats, Floats]:
+    r"""Smoothed multi-class hinge loss of each row, and its derivatives in the logits.
+
+    :math:`\gamma \log \sum_j e^{(a_j - a_y + [j \ne y]) / \gamma}` is at least the hinge
+    :math:`\max_j (a_j - a_y + [j \ne y])`, and at most :math:`\gamma \log J` more. Logits and
+    derivatives are (n_classes, n_rows); so in the next two.
+    """
+    rows = np.arange(labels.size)
+    margins = logits - logits[labels, rows] + 1
+    margins[labels, rows] = 0
+    margins /= HINGE_SMOOTHING
+    log_shares = log_softmax(margins, axis=0)
+    slopes = np.exp(log_shares)
+    slopes[labels, rows] -= 1
+    return -HINGE_SMOOTHING * log_shares[labels, rows], slopes
+
+
+def brier_rows(logits: Floats, labels: Indices) -> tuple[Floats, Floats]:
+    r"""Half of the squared error of each row's probabilities, :math:`\sum_j (p_j - [j = y])^2`."""
+    proba = np.exp(log_softmax(logits, axis=0))
+    errors = proba.copy()
+    errors[labels, np.arange(labels.size)] -= 1
+    return 0.5 * (errors**2).sum(axis=0), proba * (errors - (proba * errors).sum(axis=0))
+
+
+def focal_rows(logits: Floats, labels: Indices) -> tuple[Floats, Floats]:
+    r"""Focal loss of each row, :math:`-(1 - p_y)^2 \log p_y`."""
+    rows = np.arange(labels.size)
+    log_proba = log_softmax(logits, axis=0)
+    true = log_proba[labels, rows]
+    missing = -np.expm1(true)
+    slopes = np.exp(log_proba)
+    slopes[labels, rows] -= 1
+    return -(missing**2) * true, (missing**2 - 2 * missing * np.exp(true) * true) * slopes
+
+
+def linear_loss(
+    features: Floats,
+    labels: Indices,
+    weights: Floats,
+    parameters: Floats,
+    decay: float,
+    *,
+    row_loss: RowLoss,
+) -> tuple[float, Floats]:
+    """As :func:`softmax_loss`, with another loss of the rows."""
+    coef = parameters[:, :-1]
+    losses, slopes = row_loss(coef @ features + parameters[:, -1:], labels)
+    loss = float(weights @ losses) + 0.5 * decay * float((coef**2).sum())
+    slopes *= weights
+    gradient = np.column_stack([slopes @ features.T + decay * coef, slopes.sum(axis=1)])
+    return loss, gradient
+
+
 def candidate_step(
     features: Floats,
     labels: Indices,
@@ -92,6 +150,8 @@ def candidate_step(
     rate: float,
     decay: float,
     buffers: StepBuffers,
+    *,
+    row_loss: RowLoss | None = None,
 ) -> None:
     r"""Take a gradient step under the current and under the proposed mask (lines 8 to 13).
 
@@ -100,14 +160,20 @@ def candidate_step(
     ``logits`` is (n_classes, n_rows), under the mask (eq. 6). The proposal differs from the mask in
     the features ``flipped``. The rate :math:`\eta` is the step size; the decay is the strength of
     a ridge penalty, 0 in the paper. The results are written into the buffers: steps, logits after
-    the steps, accuracies.
+    the steps, accuracies. The gradient is that of eq. 9, or of another loss of the rows, which is
+    invariant to adding a constant to a row's logits.
 
     Both candidates share one product :math:`R X` and one product :math:`G X^T` with
     :math:`2J` rows each, so the data are read twice per step, not six times.
     """
     stack_candidates(features, logits, coef, mask, flipped, buffers.logits, buffers.residuals)
-    np.exp(buffers.residuals, out=buffers.residuals)
-    weighted_residuals(buffers.residuals, labels, weights, buffers.intercept_step)
+    if row_loss is None:
+        np.exp(buffers.residuals, out=buffers.residuals)
+        weighted_residuals(buffers.residuals, labels, weights, buffers.intercept_step)
+    else:
+        for candidate in np.split(buffers.residuals, 2):  # views
+            candidate[:] = -weights * row_loss(candidate, labels)[1]
+        np.sum(buffers.residuals, axis=1, out=buffers.intercept_step)
     np.dot(buffers.residuals, features.T, out=buffers.coef_step)
     step_coefficients(buffers.coef_step, buffers.intercept_step, coef, mask, flipped, rate, decay)
     np.dot(buffers.coef_step, features, out=buffers.change)

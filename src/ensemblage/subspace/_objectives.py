@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,7 +13,12 @@ from sklearn.preprocessing import StandardScaler
 
 from ensemblage._core import expect, expect_array, set_module
 from ensemblage.subspace._kernels import (
+    RowLoss,
+    brier_rows,
     candidate_step,
+    focal_rows,
+    hinge_rows,
+    linear_loss,
     log_softmax,
     member_log_proba,
     softmax_loss,
@@ -67,9 +73,24 @@ def _density_of_truth(predicted: Floats, target: NDArray[Any], weights: Floats) 
     return np.asarray(np.exp(-0.5 * squared / variance))
 
 
+def _with_row_loss(row_loss: RowLoss, step_scale: float) -> Objective:
+    return SOFTMAX._replace(
+        step=partial(candidate_step, row_loss=row_loss),
+        loss=partial(linear_loss, row_loss=row_loss),
+        step_scale=step_scale,
+    )
+
+
 SOFTMAX = Objective(
     candidate_step, softmax_loss, weighted_accuracy, _probability_of_truth, 4.0, None
 )
+# Step scales are at most two divided by the largest second derivative.
+CLASS_LOSSES = {
+    "log_loss": SOFTMAX,
+    "hinge": _with_row_loss(hinge_rows, 1.0),
+    "squared": _with_row_loss(brier_rows, 4.0),
+    "focal": _with_row_loss(focal_rows, 2.0),
+}
 SQUARED = Objective(
     squared_step, squared_loss, squared_score, _density_of_truth, 1.0, squared_optimum
 )
@@ -153,13 +174,18 @@ def resolve(settings: Settings, rows: Rows) -> Settings:
 def step_length(rows: Rows) -> float:
     r"""Stable step size of gradient ascent, :math:`\eta = 4 / \lambda_{\max}(X^T X / M)`.
 
-    Under squared loss the numerator is 1. It is 1 if every column is constant.
+    The numerator is the objective's. The step is 1 if every column is constant.
     """
     scaled = rows.features * np.sqrt(rows.weights)
     # the Gram matrix has the same largest eigenvalue and is smaller with many basis columns
     made = rows.units is not None and len(scaled) > scaled.shape[1]
     largest = float(np.linalg.eigvalsh(scaled.T @ scaled if made else scaled @ scaled.T)[-1])
     return rows.objective.step_scale / largest if largest > 1e-12 else 1.0
+
+
+def columns_of(kind: str, d: int) -> int:
+    """Columns of the expansion of ``d`` features."""
+    return {"linear": d, "spline": d * (1 + len(KNOTS)), "quadratic": d + d * (d + 1) // 2}[kind]
 
 
 @set_module("ensemblage.subspace")
@@ -222,10 +248,7 @@ class FeatureBasis(BaseEstimator):
         return supports if owners is None else supports[..., owners[0]] & supports[..., owners[1]]
 
     def n_columns(self) -> int:
-        d = self.n_features_
-        return {"linear": d, "spline": d * (1 + len(KNOTS)), "quadratic": d + d * (d + 1) // 2}[
-            self.kind
-        ]
+        return columns_of(self.kind, self.n_features_)
 
     def _columns(self, features: Floats) -> Floats:
         if self.kind == "quadratic":
@@ -257,6 +280,13 @@ def units_of(owners: tuple[Indices, Indices] | None, groups: Indices | None) -> 
         return Units(first, second, np.arange(int(first.max()) + 1))
     lead = np.unique(groups, return_index=True)[1]
     return Units(groups[first], groups[second], lead)
+
+
+def expand_basis(rows: Rows, kind: str, groups: Indices | None) -> tuple[FeatureBasis, Rows]:
+    """Fit a basis to standardised features; return it with the expanded rows."""
+    basis = FeatureBasis(kind).fit(rows.features, rows.weights)
+    units = units_of(basis.owners(), groups)
+    return basis, rows._replace(features=basis.expand(rows.features), units=units)
 
 
 def correlated_groups(features: Floats, weights: Any, least: float) -> Indices:

@@ -361,6 +361,24 @@ def development_folds(labels: Indices, rng: np.random.Generator) -> list[Fold]:
     return [development_fold(labels, rng) for _ in range(min(MAX_SPLITS, count))]
 
 
+def row_codes(rows: Rows) -> Indices:
+    """Index of each distinct row, in sorted order; -1 for rows of zero weight.
+
+    Folds of these indices keep copies of a row together, and so do not distinguish them from a
+    weight.
+    """
+    weighted = rows.weights > 0
+    table = np.column_stack([rows.features.T[weighted], rows.targets[weighted]])
+    codes = np.full(weighted.size, -1, dtype=np.intp)
+    codes[weighted] = np.unique(table, axis=0, return_inverse=True)[1].ravel()
+    return codes
+
+
+def rows_with_codes(codes: Indices, fold: Fold) -> Fold:
+    """Rows of a fold of distinct rows."""
+    return Fold(*(np.flatnonzero(np.isin(codes, part)) for part in fold))
+
+
 def plan_scores(
     rows: Rows,
     fold: Fold,

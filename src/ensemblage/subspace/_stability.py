@@ -34,7 +34,7 @@ from ensemblage._core import (
     with_shared,
 )
 from ensemblage.subspace._co_selection import DISPLAY_DOCS, co_selection, feature_labels
-from ensemblage.subspace._joint import JointSubspaceSelector
+from ensemblage.subspace._selector import JointSubspaceSelector
 
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
@@ -138,7 +138,8 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEst
     estimator : estimator, default=None
         A selector with a parameter ``n_features_to_select``, or a model with ``coef_`` or
         ``feature_importances_``, of which the largest are selected. By default a
-        :class:`JointSubspaceSelector` of five members.
+        :class:`JointSubspaceSelector` of five members, with ``basis="linear"`` and
+        ``group_members="all"``.
     n_pairs : int, default=50
         Number of splits; there are twice as many fits.
     threshold : float, default=0.75
@@ -288,7 +289,9 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEst
         if estimator is None:
             continuous = type_of_target(y).startswith("continuous")
             loss = "squared_error" if continuous else "log_loss"
-            estimator = JointSubspaceSelector(n_estimators=5, loss=loss)
+            estimator = JointSubspaceSelector(
+                n_estimators=5, loss=loss, group_members="all", basis="linear"
+            )
         random_state = check_random_state(self.random_state)
         splits, *seeds = (draw_seeds(random_state, self.n_pairs) for _ in range(3))
         tasks = []

@@ -87,7 +87,7 @@ def rankings(X, y, n_informative, seed):
     newer = LogisticRegression().penalty == "deprecated"  # from scikit-learn 1.8 on
     sparse = {"l1_ratio": 1.0} if newer else {"penalty": "l1"}
     lasso = LogisticRegression(**sparse, C=0.05, solver="liblinear", random_state=seed)
-    selector = JointSubspaceSelector(n_informative, random_state=seed).fit(X, y)
+    selector = JointSubspaceSelector(n_informative, basis="linear", random_state=seed).fit(X, y)
     return {
         "joint subsets": selector.ranking_,
         "frequency x mean |coef|": -_plain_scores(selector) + noise,

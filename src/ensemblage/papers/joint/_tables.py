@@ -274,7 +274,9 @@ def true_pair(X: NDArray[Any], y: NDArray[Any], seed: int, **parameters: Any) ->
     The parameters are those of :class:`JointSubspaceSelector`.
     """
     order = np.random.default_rng(seed).permutation(X.shape[1])
-    parameters = {"n_estimators": N_MEMBERS, "random_state": seed, **parameters}
+    parameters = {
+        "n_estimators": N_MEMBERS, "basis": "linear", "random_state": seed, **parameters,
+    }  # fmt: skip
     selector = JointSubspaceSelector(2, **parameters).fit(X[:, order], y)
     true = np.flatnonzero(order < 2)
     pairs = np.triu(np.ones_like(selector.co_selection_, dtype=bool), 1)
