@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from ensemblage import __version__
+from ensemblage.cli._audit import audit_command
 from ensemblage.cli._cluster import cluster_command
 from ensemblage.cli._compare import compare_command
 from ensemblage.cli._console import standard_streams
 from ensemblage.cli._experiments import reproduce_command, run_command
 from ensemblage.cli._explain import explain_command
 from ensemblage.cli._fit import fit_command
-from ensemblage.cli._others import audit_command, datasets_command, doctor_command
+from ensemblage.cli._others import datasets_command, doctor_command
 from ensemblage.cli._predict import predict_command
 
 app = typer.Typer(

@@ -1,86 +1,19 @@
-"""The commands ``ensemblage audit``, ``datasets`` and ``doctor``."""
+"""The commands ``ensemblage datasets`` and ``doctor``."""
 
 # ruff: noqa: PLC0415  scikit-learn is imported inside the command, so that --help answers at once
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from ensemblage._core import count, listed
 from ensemblage.cli import _options as options
-from ensemblage.cli._console import (
-    Output,
-    check_outputs,
-    guarded,
-    note,
-    progress_bar,
-    say,
-    show_block,
-    show_json,
-    show_table,
-    write_page,
-)
-from ensemblage.cli._options import METHOD_NAMES, complete_method, read_options
+from ensemblage.cli._console import guarded, note, say, show_json, show_table
 
 if TYPE_CHECKING:
     from ensemblage.studies import DoctorDocument
-
-
-@guarded
-def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
-    data: options.DataFile,
-    *,
-    source: Annotated[
-        str,
-        typer.Option(
-            "--source", metavar="COLUMN", help="The column with each row's source (site, hospital)."
-        ),
-    ],
-    target: options.Target = None,
-    task: options.Task = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method", "-m", metavar="METHOD", autocompletion=complete_method,
-            help=f"The model to audit; the source is not a feature. One of: {METHOD_NAMES}.",
-        ),
-    ] = "boosting",
-    folds: options.Folds = 5,
-    drop: options.Drop = None,
-    read: options.Read = None,
-    report: options.Report = None,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = -1,
-    force: options.Force = False,
-    as_json: options.Json = False,
-    debug: options.Debug = False,
-) -> None:  # fmt: skip
-    """Estimate a classifier's performance at new sources (leave-source-out validation)."""
-    del debug
-    from ensemblage.datasets import open_dataset
-    from ensemblage.studies import audit
-
-    check_outputs(Output("--report", report, "page"), inputs=[data], force=force)
-    dataset = open_dataset(
-        data, target, drop=drop or (), source_column=source, options=read_options(read), task=task
-    )
-    with progress_bar("Auditing") as progress:
-        document = audit(dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, progress=progress)
-    if as_json:
-        show_json(document)
-    else:
-        say(f"{dataset.name}: {document.label}, {len(document.audit.sources)} sources\n")
-        for sentence in document.sentences:
-            say(sentence)
-        table = document.audit.table()
-        show_block(table)
-        say(table.legend)
-    for text in dataset.notes:
-        note(text)
-    if report is not None:
-        write_page(report, document)
 
 
 @guarded
