@@ -22,9 +22,8 @@ from ensemblage.sources import (
     source_folds,
 )
 from ensemblage.sources._audit import drop_from_training
-from ensemblage.sources._audit_curves import calibration_curve, class_curves
 from ensemblage.sources._meta_analysis import pool_estimates
-from ensemblage.sources._source_measures import source_auc
+from ensemblage.sources._source_measures import calibration_curve, class_curves, source_auc
 
 # rows of three classes in six sources
 LABELS = np.array([0, 1, 0, 1, 2, 2] * 10)
@@ -395,6 +394,14 @@ def test_a_source_of_one_class_is_named_and_the_others_are_pooled():
     assert found.inverted_sources == ()
 
 
+def test_limits_are_possible_values():
+    found = audited(*rows_of_sites(3, 30, inverted="site 2"))
+    assert found["brier"].new_high == 1.0
+    for each in found.summary:
+        if "net_benefit" in each.measure or each.measure.startswith(("auc", "error", "sens")):
+            assert each.new_high <= 1.0
+
+
 def test_thresholds_and_event():
     X, y, sources = rows_of_sites(4)
     found = audited(X, np.where(y == 1, "ill", "well"), sources, event="ill", threshold=[0.2, 0.4])
@@ -404,7 +411,7 @@ def test_thresholds_and_event():
     assert found.events == (y == 1).sum()
     usual = audited(X, y, sources)
     shown = {each.measure.partition("@")[2] for each in usual.summary} - {""}
-    assert shown == {"0.5", f"{round(y.mean(), 3):g}"}
+    assert shown == {"0.5", f"{float(f'{y.mean():.2g}'):g}"}
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import t as student
 
 from ensemblage.sources import source_folds
-from ensemblage.sources._periods import expanding_folds, next_period, read_periods
-from ensemblage.sources._source_measures import SourceEstimates
+from ensemblage.sources._source_codes import expanding_folds, read_periods
+from ensemblage.sources._source_measures import SourceEstimates, next_period
 
 
 def test_few_distinct_times_are_periods():

@@ -165,10 +165,15 @@ def test_other_codes():
     sex[:100] = ["female" if each == "f" else "male" for each in sex[:100]]
     [found] = other_coding([Column("sex", values=sex)], GROUPS, NAMES)
     assert found.kind == "coding"
-    assert found.sentence == "a: sex seems coded otherwise (female and male; elsewhere f and m)."
+    assert found.sentence == (
+        "a: sex has female and male, which no other source has (elsewhere f and m): check its "
+        "coding."
+    )
     smoker = RNG.integers(0, 2, 300) + 1.0 * (SOURCES == 2)
     [found] = other_coding([Column("smoker", smoker)], GROUPS, NAMES)
-    assert found.sentence == "c: smoker seems coded otherwise (2; elsewhere 0 and 1)."
+    assert found.sentence == (
+        "c: smoker has 2, which no other source has (elsewhere 0 and 1): check its coding."
+    )
 
 
 def test_other_missingness():

@@ -31,17 +31,10 @@ from ensemblage._core import (
 )
 from ensemblage.datasets import Column, TableEncoder, fold_labels, read_columns
 from ensemblage.evaluation import CLASSIFICATION, REGRESSION, model_predictions
-from ensemblage.sources._audit_curves import (
-    class_curves,
-    decision_thresholds,
-    risk_edges,
-    value_curve,
-)
 from ensemblage.sources._audit_result import (
     LOSSES,
     AuditedSource,
     ClassSummary,
-    Curves,
     Estimate,
     LearningCurve,
     MeasureSummary,
@@ -51,21 +44,29 @@ from ensemblage.sources._audit_result import (
     main_sentences,
 )
 from ensemblage.sources._meta_analysis import UPPER_975, PooledEstimate
-from ensemblage.sources._periods import Periods, expanding_folds, next_period, read_periods
 from ensemblage.sources._source_codes import (
+    Periods,
     balanced_folds,
     encode_sources,
+    expanding_folds,
+    read_periods,
     source_folds,
     split_source_column,
 )
 from ensemblage.sources._source_measures import (
     VALUE_MEASURES,
     AuditMeasure,
+    Curves,
     Groups,
     Predicted,
     SourceEstimates,
+    class_curves,
     class_measures,
+    decision_thresholds,
     measures_of_class,
+    next_period,
+    risk_edges,
+    value_curve,
 )
 from ensemblage.sources._suspects import (
     Suspect,
@@ -301,7 +302,7 @@ class _Rows:
                 )
             return VALUE_MEASURES
         if threshold is None:
-            prevalence = round(float((self.truth == self.label).mean()), 3)
+            prevalence = float(f"{(self.truth == self.label).mean():.2g}")
             usual = [0.5, *([prevalence] if 0 < prevalence < 1 else [])]
             return class_measures(len(self.classes), self.label, tuple(dict.fromkeys(usual)))
         given = [float(each) for each in np.atleast_1d(np.asarray(threshold, dtype=float))]
@@ -612,7 +613,7 @@ def _summarise(
         found = measure.function(new, groups)
         pooled = found.pooled(interval)
         whole = measure.function(known, everything).values[0]
-        summary.append(_summary_of(measure.name, found, pooled, whole))
+        summary.append(_summary_of(measure, found, pooled, whole))
         own = measure.function(known, groups).values
         for s, each in enumerate(_estimates(found, pooled)):
             by_source[s][measure.name] = each
@@ -630,15 +631,15 @@ def _summarise(
 
 
 def _summary_of(
-    name: str, found: SourceEstimates, pooled: PooledEstimate | None, inside: float
+    measure: AuditMeasure, found: SourceEstimates, pooled: PooledEstimate | None, inside: float
 ) -> MeasureSummary:
+    name, whole = measure.name, _plain(inside)
     if pooled is None:
-        return MeasureSummary(
-            name, _plain(inside), None, None, None, None, None, None, None, int(found.known.sum())
-        )
-    mean, low, high, new_low, new_high, tau, i2 = map(_plain, pooled[:7])
+        n_sources = int(found.known.sum())
+        return MeasureSummary(name, whole, None, None, None, None, None, None, None, n_sources)
+    mean, low, high, new_low, new_high = (_plain(min(each, measure.upper)) for each in pooled[:5])
     return MeasureSummary(
-        name, _plain(inside), mean, low, high, new_low, new_high, tau, i2, pooled.n_sources
+        name, whole, mean, low, high, new_low, new_high, pooled.tau, pooled.i2, pooled.n_sources
     )
 
 
@@ -737,7 +738,7 @@ def _each_class(
         for measure in measures_of_class(label):
             found = measure.function(new, rows.groups)
             whole = measure.function(known, everything).values[0]
-            parts.append(_summary_of(measure.name, found, found.pooled(interval), whole))
+            parts.append(_summary_of(measure, found, found.pooled(interval), whole))
         made.append(ClassSummary(str(name), tuple(parts)))
     return tuple(made)
 
@@ -883,7 +884,7 @@ def _over_time(
         for measure in chosen:
             estimates = measure.function(new, groups)
             whole = measure.function(known, everything).values[0]
-            summary.append(_summary_of(measure.name, estimates, next_period(estimates), whole))
+            summary.append(_summary_of(measure, estimates, next_period(estimates), whole))
             for place, each in zip(by_period, _estimates(estimates, None), strict=True):
                 place[measure.name] = each
         trained = {

@@ -22,7 +22,12 @@ from ensemblage._core import (
     text_table,
 )
 from ensemblage.evaluation import CLASSIFICATION, REGRESSION
-from ensemblage.sources._source_measures import VALUE_MEASURES, AuditMeasure, class_measures
+from ensemblage.sources._source_measures import (
+    VALUE_MEASURES,
+    AuditMeasure,
+    Curves,
+    class_measures,
+)
 from ensemblage.sources._suspects import ColumnShift, Suspect
 
 MAIN_MEASURES: dict[str, tuple[str, ...]] = {
@@ -92,26 +97,6 @@ class MeasureSummary(Struct, frozen=True):
     tau: float | None
     i2: float | None
     n_sources: int
-
-
-class Curves(Struct, frozen=True):
-    """What is drawn of the left-out predictions of some rows.
-
-    Parameters
-    ----------
-    calibration : tuple of (float, float)
-        Predicted risk and observed rate, or predicted and observed value.
-    net_benefit, treat_all : tuple of float
-        Net benefit of the model, and of treating all, by threshold; empty in regression.
-    risk_of_events, risk_of_others : tuple of int
-        Rows by bin of the predicted risk; empty in regression.
-    """
-
-    calibration: tuple[tuple[float, float], ...]
-    net_benefit: tuple[float, ...] = ()
-    treat_all: tuple[float, ...] = ()
-    risk_of_events: tuple[int, ...] = ()
-    risk_of_others: tuple[int, ...] = ()
 
 
 class AuditedSource(Struct, frozen=True):

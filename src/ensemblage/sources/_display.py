@@ -13,11 +13,10 @@ from ensemblage.sources._audit import source_audit
 from ensemblage.sources._audit_result import (
     N_FORESTS,
     AuditedSource,
-    Curves,
     MeasureSummary,
     SourceAudit,
 )
-from ensemblage.sources._source_measures import AuditMeasure
+from ensemblage.sources._source_measures import AuditMeasure, Curves
 
 KINDS = ("forest", "calibration", "decision", "risk", "learning", "time")
 ROW_INCHES = 0.28

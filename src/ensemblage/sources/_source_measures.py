@@ -12,9 +12,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 from scipy.stats import norm, rankdata
+from scipy.stats import t as student
 
 from ensemblage._core import MINUS, NOTHING, PROBABILITY_FLOOR, write_number
 from ensemblage.sources._meta_analysis import (
@@ -38,6 +40,19 @@ CONSTANT = 1e-12
 NEWTON_STEPS = 100
 LARGEST_LOGIT = 30.0
 """Bound of coefficients and log-odds: separable rows have no finite estimate without it."""
+
+
+MIN_WINDOWS = 4
+"""Windows below which nothing is said of the next period (measured with four or more)."""
+LARGEST_THRESHOLD = 0.5
+N_THRESHOLDS = 50
+"""Of decision curves."""
+N_BINS = 20
+"""Of the histogram of risks."""
+N_POINTS = 30
+"""Of a calibration curve."""
+MIN_SPLINE_EVENTS = 20
+"""Of the rarer outcome, below which a calibration curve is a line on the logit scale."""
 
 
 class Scale(NamedTuple):
@@ -103,6 +118,28 @@ class SourceEstimates(NamedTuple):
         low, high = sorted(ends[:2])
         new_low, new_high = sorted(ends[2:])
         return PooledEstimate(mean, low, high, new_low, new_high, *found[5:])
+
+
+def next_period(found: SourceEstimates) -> PooledEstimate | None:
+    r"""Summarise windows by their mean; the next is expected within :math:`t s \sqrt{1 + 1/k}`.
+
+    Both on the scale on which a measure is pooled; None with fewer than four windows.
+    """
+    y = found.estimates[found.known]
+    k = len(y)
+    if k < MIN_WINDOWS:
+        return None
+    mean, sd = float(y.mean()), float(y.std(ddof=1))
+    half = float(student.ppf(UPPER_975, k - 1)) * sd
+    ends = half / np.sqrt(k), half * np.sqrt(1 + 1 / k)
+    noise = float(found.variances[found.known].mean())
+    tau2 = max(sd**2 - noise, 0.0)
+    return found.as_reported(
+        PooledEstimate(
+            mean, mean - ends[0], mean + ends[0], mean - ends[1], mean + ends[1],
+            float(np.sqrt(tau2)), tau2 / (tau2 + noise), k,
+        )
+    )  # fmt: skip
 
 
 def _at_pooled_value(
@@ -384,7 +421,7 @@ class AuditMeasure(NamedTuple):
 
     ``ideal`` is the value of a perfect or calibrated model, drawn as a line; ``none`` that of a
     model without information. ``digits`` are decimals, None for four significant digits in the
-    unit of the target.
+    unit of the target. Limits are cut at ``upper`` where the scale of the pooling has no bound.
     """
 
     name: str
@@ -395,6 +432,7 @@ class AuditMeasure(NamedTuple):
     ideal: float | None = None
     none: float | None = None
     digits: int | None = 2
+    upper: float = np.inf
 
     def written(self, value: float | None) -> str:
         """Format a value; a dash for None."""
@@ -460,7 +498,7 @@ def class_measures(
         ),
         AuditMeasure(
             "brier", "Brier score", "Mean squared difference of probability and outcome.", _brier,
-            False, digits=3,
+            False, digits=3, upper=1.0 if n_classes == 2 else 2.0,
         ),
         AuditMeasure(
             "brier_scaled", "scaled Brier score",
@@ -564,7 +602,7 @@ def _measures_at(label: int, threshold: float) -> tuple[AuditMeasure, ...]:
     return tuple(
         AuditMeasure(
             f"{name}@{threshold:g}", f"{words} {at}", f"{text}, {at}.", function, True,
-            digits=digits,
+            digits=digits, upper=1.0,
         )
         for name, words, text, function, digits in named
     )  # fmt: skip
@@ -629,3 +667,99 @@ VALUE_MEASURES = (
     ),
 )  # fmt: skip
 """Measures of a numeric target."""
+
+
+class Curves(Struct, frozen=True):
+    """What is drawn of the left-out predictions of some rows.
+
+    Parameters
+    ----------
+    calibration : tuple of (float, float)
+        Predicted risk and observed rate, or predicted and observed value.
+    net_benefit, treat_all : tuple of float
+        Net benefit of the model, and of treating all, by threshold; empty in regression.
+    risk_of_events, risk_of_others : tuple of int
+        Rows by bin of the predicted risk; empty in regression.
+    """
+
+    calibration: tuple[tuple[float, float], ...]
+    net_benefit: tuple[float, ...] = ()
+    treat_all: tuple[float, ...] = ()
+    risk_of_events: tuple[int, ...] = ()
+    risk_of_others: tuple[int, ...] = ()
+
+
+def decision_thresholds(risk: Doubles) -> Doubles:
+    """Give thresholds up to one half, or up to the largest risks."""
+    top = min(LARGEST_THRESHOLD, max(float(np.quantile(risk, 0.995)), 0.02))
+    return top * np.arange(1, N_THRESHOLDS + 1) / N_THRESHOLDS
+
+
+def risk_edges(risk: Doubles) -> Doubles:
+    """Give edges of bins from 0 to the largest risk, rounded up to a tenth."""
+    return np.linspace(0, min(1.0, max(np.ceil(10 * risk.max()) / 10, 0.1)), N_BINS + 1)
+
+
+def class_curves(risk: Doubles, events: Flags, thresholds: Doubles, edges: Doubles) -> Curves:
+    """Compute what is drawn of the risks of some rows."""
+    everyone = np.ones(len(risk))
+    net_benefit, treat_all = (
+        tuple(float(net_benefits(each, events, t).mean()) for t in thresholds)
+        for each in (risk, everyone)
+    )
+    of_events, of_others = (
+        tuple(np.histogram(risk[each], edges)[0].tolist()) for each in (events, ~events)
+    )
+    return Curves(calibration_curve(risk, events), net_benefit, treat_all, of_events, of_others)
+
+
+def calibration_curve(risk: Doubles, events: Flags) -> tuple[tuple[float, float], ...]:
+    """Give the observed rate by predicted risk: a spline on the logit, or a line with few events.
+
+    The natural cubic spline has knots at the 10th, 50th and 90th percentiles (Harrell, 2015); the
+    fit is by Firth's logistic regression.
+    """
+    p = np.clip(risk, PROBABILITY_FLOOR, 1 - PROBABILITY_FLOOR)
+    line = logit(p)
+    low, high = (float(each) for each in np.quantile(line, [0.02, 0.98]))
+    if not high - low > 1e-6:
+        return ((float(p.mean()), float(events.mean())),)
+    rare = min(events.sum(), len(events) - events.sum())
+    basis = _spline(line) if rare >= MIN_SPLINE_EVENTS else _line
+    shift, scale = line.mean(), line.std()
+    coefficients = logistic_fit(basis((line - shift) / scale), events)
+    grid = np.linspace(low, high, N_POINTS)
+    rates = expit(np.clip(basis((grid - shift) / scale) @ coefficients, -30, 30))
+    return tuple(zip(expit(grid).tolist(), rates.tolist(), strict=True))
+
+
+def value_curve(predicted: Doubles, y: Doubles) -> tuple[tuple[float, float], ...]:
+    """Give the mean of a target by its prediction: a spline by least squares."""
+    low, high = (float(each) for each in np.quantile(predicted, [0.02, 0.98]))
+    scale = predicted.std()
+    if not high - low > 1e-9 * max(abs(low), abs(high), 1e-300) or len(y) < 3:
+        return ((float(predicted.mean()), float(y.mean())),)
+    shift = predicted.mean()
+    basis = _spline(predicted) if len(y) >= 2 * MIN_SPLINE_EVENTS else _line
+    coefficients = np.linalg.lstsq(basis((predicted - shift) / scale), y, rcond=None)[0]
+    grid = np.linspace(low, high, N_POINTS)
+    values = basis((grid - shift) / scale) @ coefficients
+    return tuple(zip(grid.tolist(), values.tolist(), strict=True))
+
+
+def _line(x: Doubles) -> Doubles:
+    return np.column_stack([np.ones(len(x)), x])
+
+
+def _spline(x: Doubles) -> Callable[[Doubles], Doubles]:
+    """Give the basis of a natural cubic spline of standardised values with three knots."""
+    a, b, c = np.quantile((x - x.mean()) / x.std(), [0.1, 0.5, 0.9])
+    if not a < b < c:
+        return _line
+
+    def basis(z: Doubles) -> Doubles:
+        cubes = [np.maximum(z - knot, 0.0) ** 3 for knot in (a, b, c)]
+        bent = cubes[0] - cubes[1] * (c - a) / (c - b) + cubes[2] * (b - a) / (c - b)
+        return np.column_stack([np.ones(len(z)), z, bent / (c - a) ** 2])
+
+    return basis

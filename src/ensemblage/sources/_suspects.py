@@ -343,7 +343,10 @@ def _other_codes(
                 listed([texts[j] for j in np.flatnonzero(each)][:MAX_LEVELS])
                 for each in (new, elsewhere)
             )
-            text = f"{names[s]}: {column.name} seems coded otherwise ({shown}; elsewhere {others})."
+            text = (
+                f"{names[s]}: {column.name} has {shown}, which no other source has (elsewhere "
+                f"{others}): check its coding."
+            )
             found.append(Suspect(names[s], "coding", column.name, text))
     return found
 
