@@ -95,13 +95,14 @@ def _forests(document: AuditDocument) -> list[Block]:
 
 
 def _calibration(document: AuditDocument) -> list[Block]:
-    what = "rate by predicted risk" if document.event is not None else "mean by predicted value"
+    what, few = "mean by predicted value", "lines with fewer than 40 rows"
+    if document.event is not None:
+        what, few = "rate by predicted risk", "lines on the logit scale with fewer than 20 events"
     return [
         PanelsBlock(
             panels_of(document, "calibration"), "Calibration curve of each source.",
             f"Observed {what} at left-out sources, from the 2nd to the 98th percentile of the "
-            "predictions; on the diagonal the model is calibrated. Natural cubic splines, or lines "
-            "on the logit scale with fewer than 20 events.",
+            f"predictions; on the diagonal the model is calibrated. Natural cubic splines, or {few}.",
         )
     ]  # fmt: skip
 
