@@ -20,14 +20,13 @@ from ensemblage.sources._suspects import (
     without_signal,
 )
 
-RNG = np.random.default_rng(0)
 NAMES = ["a", "b", "c"]
 SOURCES = np.repeat([0, 1, 2], 100)
 GROUPS = [np.arange(100), np.arange(100, 200), np.arange(200, 300)]
 
 
 def test_numeric_column_shifted_in_one_source():
-    values = RNG.normal(size=300) + 5 * (SOURCES == 1)
+    values = np.random.default_rng(0).normal(size=300) + 5 * (SOURCES == 1)
     found = column_shift(Column("age", values), SOURCES, NAMES)
     assert found.source == "b"
     assert found.strength > 0.7
@@ -36,8 +35,10 @@ def test_numeric_column_shifted_in_one_source():
 
 
 def test_columns_with_the_same_distribution_in_all_sources():
-    numeric = column_shift(Column("age", RNG.normal(size=300)), SOURCES, NAMES)
-    categorical = Column("job", values=RNG.choice(["x", "y", None], 300).tolist())
+    numeric = column_shift(Column("age", np.random.default_rng(0).normal(size=300)), SOURCES, NAMES)
+    categorical = Column(
+        "job", values=np.random.default_rng(0).choice(["x", "y", None], 300).tolist()
+    )
     assert numeric.strength < 0.15
     assert column_shift(categorical, SOURCES, NAMES).strength < 0.15
 
@@ -148,12 +149,12 @@ def test_another_prevalence():
 
 
 def test_another_unit_and_another_scale():
-    weight = 70 + 10 * RNG.normal(size=300)
+    weight = 70 + 10 * np.random.default_rng(0).normal(size=300)
     pounds = np.where(SOURCES == 1, 2.2046 * weight, weight)
     [found] = other_coding([Column("weight", pounds)], GROUPS, NAMES)
     assert (found.source, found.kind, found.column) == ("b", "unit", "weight")
     assert "about 2.2 times as large" in found.sentence
-    celsius = 37 + 0.7 * RNG.normal(size=300)
+    celsius = 37 + 0.7 * np.random.default_rng(0).normal(size=300)
     mixed = np.where(SOURCES == 2, celsius + 273.15, celsius)
     [found] = other_coding([Column("temperature", mixed)], GROUPS, NAMES)
     assert (found.source, found.kind) == ("c", "scale")
@@ -161,7 +162,7 @@ def test_another_unit_and_another_scale():
 
 
 def test_other_codes():
-    sex = [str(each) for each in RNG.choice(["f", "m"], 300)]
+    sex = [str(each) for each in np.random.default_rng(0).choice(["f", "m"], 300)]
     sex[:100] = ["female" if each == "f" else "male" for each in sex[:100]]
     [found] = other_coding([Column("sex", values=sex)], GROUPS, NAMES)
     assert found.kind == "coding"
@@ -169,7 +170,7 @@ def test_other_codes():
         "a: sex has female and male, which no other source has (elsewhere f and m): check its "
         "coding."
     )
-    smoker = RNG.integers(0, 2, 300) + 1.0 * (SOURCES == 2)
+    smoker = np.random.default_rng(0).integers(0, 2, 300) + 1.0 * (SOURCES == 2)
     [found] = other_coding([Column("smoker", smoker)], GROUPS, NAMES)
     assert found.sentence == (
         "c: smoker has 2, which no other source has (elsewhere 0 and 1): check its coding."
@@ -177,7 +178,11 @@ def test_other_codes():
 
 
 def test_other_missingness():
-    values = np.where((SOURCES == 1) & (np.arange(300) % 10 > 1), np.nan, RNG.normal(size=300))
+    values = np.where(
+        (SOURCES == 1) & (np.arange(300) % 10 > 1),
+        np.nan,
+        np.random.default_rng(0).normal(size=300),
+    )
     counts = missing_counts([Column("crp", values)], GROUPS)
     [found] = other_missingness(counts, GROUPS, NAMES)
     assert found.sentence == "b: crp is missing in 80% of rows, elsewhere in 0%."

@@ -102,7 +102,8 @@ def _calibration(document: AuditDocument) -> list[Block]:
         PanelsBlock(
             panels_of(document, "calibration"), "Calibration curve of each source.",
             f"Observed {what} at left-out sources, from the 2nd to the 98th percentile of the "
-            f"predictions; on the diagonal the model is calibrated. Natural cubic splines, or {few}.",
+            "predictions; on the diagonal the model is calibrated. Natural cubic splines, or "
+            f"{few}.",
         )
     ]  # fmt: skip
 

@@ -41,6 +41,7 @@ from ensemblage.sources._audit_result import (
     ReferenceModel,
     SourceAudit,
     TimeValidation,
+    further_sentences,
     main_sentences,
 )
 from ensemblage.sources._meta_analysis import UPPER_975, PooledEstimate
@@ -252,7 +253,8 @@ def source_audit(
     if len(peculiar) > MAX_SENTENCES:
         more = len(peculiar) - MAX_SENTENCES
         peculiar[MAX_SENTENCES:] = [f"{count(more, 'more peculiarity', 'more peculiarities')}."]
-    return SourceAudit(sentences=(*main_sentences(made), *peculiar, *notes), **audit)
+    sentences = (*main_sentences(made), *peculiar, *further_sentences(made), *notes)
+    return SourceAudit(sentences=sentences, **audit)
 
 
 @dataclass(frozen=True)

@@ -493,20 +493,27 @@ def _latex(text: str) -> str:
 
 
 def main_sentences(audit: SourceAudit) -> list[str]:
-    """Say the main results in three sentences, and two more of learning and time."""
-    said = []
+    """Say what to expect at a new source, of calibration, and beside the references."""
+    if not audit.sources:
+        return []
     measures = {each.name: each for each in audit.measures}
-    if audit.sources:
-        first = audit.main_measures[0]
-        said.append(_expected(audit, first, audit[first.name], "at a new source"))
-        said.append(_calibrated(audit, measures))
-        said.append(_compared(audit, measures[LOSSES[audit.task]]))
+    first = audit.main_measures[0]
+    return [
+        _expected(audit, first, audit[first.name], "at a new source"),
+        _calibrated(audit, measures),
+        _compared(audit, measures[LOSSES[audit.task]]),
+    ]
+
+
+def further_sentences(audit: SourceAudit) -> list[str]:
+    """Say what more sources may bring, and what to expect in the next period."""
+    said, first = [], audit.main_measures[0]
     if audit.learning is not None:
-        said.append(_learned(audit.learning, measures[audit.learning.measure]))
+        [measure] = [each for each in audit.measures if each.name == audit.learning.measure]
+        said.append(_learned(audit.learning, measure))
     for each in audit.time:
-        first = audit.main_measures[0]
         where = "in the next period" + (" at a new source" if each.new_sources else "")
-        summary = next(one for one in each.summary if one.measure == first.name)
+        [summary] = [one for one in each.summary if one.measure == first.name]
         said.append(_expected(audit, first, summary, where))
     return said
 
