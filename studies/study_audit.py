@@ -6,8 +6,8 @@ Simulated sources differ in their coefficients, intercepts, feature means and no
 of 50 to 400 rows each. Checked are the 95 % confidence interval of the mean over new sources and
 the 95 % prediction interval of a new source's true value, by the profile limits and by the
 convention (Hartung-Knapp), for AUC, O:E ratio and calibration slope of a logistic regression, and
-R² of a linear one. True values are those of the model that is fitted to all sources, at 800 new
-sources of 1,000 rows each. And how often sources are called inverted, where there is no signal at
+R² of a linear one. True values are those of the model that is fitted to all sources, at 100 new
+sources of 2,000 rows each. And how often sources are called inverted, where there is no signal at
 all and where the labels of one source are inverted.
 """
 
@@ -33,7 +33,7 @@ SIZES = (4, 8, 16, 30)
 RUNS = 100
 N_COLUMNS = 4
 COEFFICIENTS = np.array([1.2, -0.8, 0.4, 0.0])
-N_NEW, N_ROWS = 800, 1000
+N_NEW, N_ROWS = 100, 2000
 SCALES = {"auc": logit, "oe": np.log, "slope": lambda x: x, "r2": lambda x: np.log1p(-x)}
 
 
