@@ -50,22 +50,21 @@ def draw_rows(ax: Axes, data: Dataset) -> None:
 
 def draw_errors(ax: Axes, audit: SourceAudit) -> None:
     """Draw the error of each island by cross-validation and by leaving the island out."""
-    names = [f"{each.name} ({each.n_rows})" for each in audit.sources]
+    names = [f"{each.source} ({each.n})" for each in audit.sources]
     rows = np.arange(len(names))[::-1]
-    low, high, left_out, by_cv = (
-        np.array([100 * getattr(each, name) for each in audit.sources])
-        for name in (
-            "shrunken_error_ci_low", "shrunken_error_ci_high", "leave_source_out_error", "cv_error",
-        )
-    )  # fmt: skip
+    errors = [each.measures["error"] for each in audit.sources]
+    low, high, left_out = (
+        100 * np.array([getattr(each, name) for each in errors])
+        for name in ("low", "high", "value")
+    )
+    by_cv = np.array([100 * (each.cross_validation["error"] or 0.0) for each in audit.sources])
     ax.hlines(rows, low, high, color=DARK, lw=1.2)
     ax.plot(left_out, rows, "o", c=DARK, ms=7, label="island left out, 95% CI")
     ax.plot(by_cv, rows, "|", c="#c03020", ms=16, mew=2.2, label="cross-validation")
-    expected, cv = 100 * audit.leave_source_out_error, 100 * audit.cv_error
-    interval = [
-        100 * max(0.0, audit.leave_source_out_error_ci_low),
-        100 * audit.leave_source_out_error_ci_high,
-    ]
+    found = audit["error"]
+    expected, cv, *interval = (
+        100 * (each or 0.0) for each in (found.mean, found.cross_validation, found.low, found.high)
+    )
     ax.hlines(-1, *interval, color=DARK, lw=3, alpha=0.4)
     ax.plot(expected, -1, "D", c=DARK, ms=8)
     ax.plot(cv, -1, "|", c="#c03020", ms=16, mew=2.2)

@@ -25,10 +25,15 @@ audit = source_audit(LogisticRegression(), X, y, clinics, random_state=0)
 print(audit)
 
 # %%
-# Left: CV error and leave-source-out error of each clinic. Right: leave-source-out calibration curves.
+# Forest plots: estimates at the left-out clinics, their mean, and the prediction interval of a new clinic.
 
-SourceAuditDisplay(audit).plot()
+SourceAuditDisplay.from_audit(audit)
 
 # %%
-# **Summary**: the audit names the clinic whose labels may be inverted, and estimates the error at a new clinic. Both
+# The calibration curve of each clinic, of risks predicted by a model of the others.
+
+SourceAuditDisplay.from_audit(audit, kind="calibration")
+
+# %%
+# **Summary**: the audit names the clinic whose labels may be inverted, and says what to expect of a new one. Both
 # results are for this model; another model may differ.

@@ -1,137 +1,140 @@
-"""Coverage of an audit's confidence intervals and prediction limit, in simulation.
+"""Coverage of an audit's confidence and prediction intervals, in simulation.
 
 Usage: python studies/study_audit.py [RUNS]
 
-Simulated sources differ in their coefficients, class frequencies and feature means: 4 to 40 sources
-of 30 to 300 rows each. Checked are the 95 % confidence interval of the expected error at a new
-source, its 90 % prediction limit, and the 95 % confidence intervals of each source's
-leave-source-out error, calibration slope and calibration intercept. True values are computed from
-the simulated model.
+Simulated sources differ in their coefficients, intercepts, feature means and noise: 4 to 30 sources
+of 50 to 400 rows each. Checked are the 95 % confidence interval of the mean over new sources and
+the 95 % prediction interval of a new source's true value, by the profile limits and by the
+convention (Hartung-Knapp), for AUC, O:E ratio and calibration slope of a logistic regression, and
+R² of a linear one. True values are those of the model that is fitted to all sources, at 100 new
+sources of 2,000 rows each. And how often sources are called inverted, where there is no signal at
+all and where the labels of one source are inverted.
 """
 
 import sys
 import warnings
-from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
+from scipy.special import expit, logit
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from ensemblage.sources import as_log_proba, cross_predict, fit_calibration, source_folds
-from ensemblage.sources._audit import WEAK_PRIOR, audit_sources, summarise_errors
+from ensemblage.sources import cross_predict, source_audit, source_folds
+from ensemblage.sources._meta_analysis import pool_estimates
+from ensemblage.sources._source_measures import (
+    VALUE_MEASURES,
+    Predicted,
+    calibration_slope,
+    class_measures,
+    observed_to_expected,
+    source_auc,
+)
 
-SIZES = (4, 8, 16, 40)
-RUNS = 200
+SIZES = (4, 8, 16, 30)
+RUNS = 100
 N_COLUMNS = 4
-COEFFICIENTS = np.array([1.5, -1.0, 0.5, 0.0])
-N_NEW, N_DRAWS = 2000, 100
+COEFFICIENTS = np.array([1.2, -0.8, 0.4, 0.0])
+N_NEW, N_ROWS = 100, 2000
+SCALES = {"auc": logit, "oe": np.log, "slope": lambda x: x, "r2": lambda x: np.log1p(-x)}
 
 
-class Site(NamedTuple):
-    """Coefficients of a source, and the mean of its features."""
-
-    coefficients: np.ndarray
-    intercept: float
-    centre: np.ndarray
-
-    def rate(self, X):
-        """Probability of the second class."""
-        return expit(X @ self.coefficients + self.intercept)
-
-
-def draw_site(rng):
-    coefficients = COEFFICIENTS + 0.5 * rng.normal(size=N_COLUMNS)
-    return Site(coefficients, 0.7 * rng.normal() - 0.5, 0.5 * rng.normal(size=N_COLUMNS))
+def draw_sites(rng, sizes):
+    """Give rows, a logistic target and a numeric target of sources, and their codes."""
+    k = len(sizes)
+    codes = np.repeat(np.arange(k), sizes)
+    coefficients = (COEFFICIENTS + 0.35 * rng.normal(size=(k, N_COLUMNS)))[codes]
+    X = (0.4 * rng.normal(size=(k, N_COLUMNS)))[codes] + rng.normal(size=(len(codes), N_COLUMNS))
+    line = (X * coefficients).sum(axis=1) + (0.5 * rng.normal(size=k))[codes]
+    noise = np.exp(0.15 * rng.normal(size=k))[codes]
+    y = rng.random(len(codes)) < expit(line - 0.7)
+    return X, y.astype(int), line + noise * rng.normal(size=len(codes)), codes
 
 
-def draw_rows(site, n_rows, rng):
-    X = site.centre + rng.normal(size=(n_rows, N_COLUMNS))
-    return X, (rng.random(n_rows) < site.rate(X)).astype(np.int64)
-
-
-def true_error(site, model, draws):
-    """Give the expected share of misclassified rows, by the class probabilities."""
-    X = site.centre + draws
-    rate = site.rate(X)
-    return np.where(model.predict(X) == 1, 1 - rate, rate).mean()
-
-
-def true_calibration(site, model, draws):
-    """Log calibration slope and calibration intercept of a model in the whole population."""
-    X = site.centre + draws
-    rate = site.rate(X)
-    log_proba = np.tile(as_log_proba(model.predict_proba(X)), (2, 1))
-    labels = np.repeat([1, 0], len(X))
-    # weights so large that the weak prior does not matter
-    found = fit_calibration(log_proba, labels, 10 * np.concatenate([rate, 1 - rate]), WEAK_PRIOR)
-    return np.log(found.slope), found.intercepts[1] - found.intercepts[0]
-
-
-def new_errors(model, rng):
-    """Give the true errors of a model at many new sources."""
-    coefficients = COEFFICIENTS + 0.5 * rng.normal(size=(N_NEW, N_COLUMNS))
-    intercepts = 0.7 * rng.normal(size=(N_NEW, 1)) - 0.5
-    centres = 0.5 * rng.normal(size=(N_NEW, N_COLUMNS))
-    X = centres[:, None] + rng.normal(size=(N_NEW, N_DRAWS, N_COLUMNS))
-    rates = expit(np.einsum("sij,sj->si", X, coefficients) + intercepts)
-    positive = X @ model.coef_[0] + model.intercept_ > 0
-    return np.where(positive, 1 - rates, rates).mean(axis=1)
+def true_values(rng, classifier, regressor):
+    """Give the true measures of two models at new sources, on the scale of the pooling."""
+    X, y, target, _ = draw_sites(rng, [N_ROWS] * N_NEW)
+    groups = np.split(np.arange(len(y)), N_NEW)
+    risk, events = classifier.predict_proba(X)[:, 1], y == 1
+    values = {
+        name: function(risk, events, groups).values
+        for name, function in (
+            ("auc", source_auc), ("oe", observed_to_expected), ("slope", calibration_slope),
+        )
+    }  # fmt: skip
+    residuals = target - regressor.predict(X)
+    values["r2"] = np.array([1 - residuals[own].var() / target[own].var() for own in groups])
+    values["r2"] -= np.array([residuals[own].mean() ** 2 / target[own].var() for own in groups])
+    return {name: SCALES[name](each) for name, each in values.items()}
 
 
 def one_run(n_sources, seed):
-    """Check each interval and limit against the true values."""
+    """Say which intervals hold: by measure, interval, and mean or new source."""
     rng = np.random.default_rng(seed)
-    sites = [draw_site(rng) for _ in range(n_sources)]
-    counts = rng.integers(30, 301, n_sources)
-    parts = [draw_rows(*pair, rng) for pair in zip(sites, counts, strict=True)]
-    X, y = (np.concatenate(each) for each in zip(*parts, strict=True))
-    sources = np.repeat(np.arange(n_sources), counts)
-    folds = source_folds(sources, 10)
+    X, y, target, codes = draw_sites(rng, rng.integers(50, 401, n_sources))
+    folds = source_folds(codes, n_sources)
+    groups = [fold.test for fold in folds]
     proba = cross_predict(LogisticRegression(), X, y, folds)
-    names = [str(s) for s in range(n_sources)]
-    audited = audit_sources(proba, proba, y, sources, names, ())
-    expected = summarise_errors(audited)
-
-    draws = rng.normal(size=(8000, N_COLUMNS))
-    models = [LogisticRegression().fit(X[fold.train], y[fold.train]) for fold in folds]
-    covered = {"error": [], "slope": [], "intercept": []}
-    for s, (site, source) in enumerate(zip(sites, audited, strict=True)):
-        [model] = [m for m, f in zip(models, folds, strict=True) if (sources[f.test] == s).any()]
-        log_slope, intercept = true_calibration(site, model, draws[:2000])
-        truths = {
-            "error": ("shrunken_error", true_error(site, model, draws)),
-            "slope": ("calibration_slope", np.exp(log_slope)),
-            "intercept": ("calibration_intercept", intercept),
-        }
-        for name, (field, truth) in truths.items():
-            covered[name].append(is_covered(truth, field, vars(source)))
-    new = new_errors(LogisticRegression().fit(X, y), rng)
-    return {
-        "expected error": is_covered(new.mean(), "leave_source_out_error", expected),
-        "prediction limit": (new <= expected["prediction_limit"]).mean(),
-        **{name: np.mean(each) for name, each in covered.items()},
-        "bias": expected["leave_source_out_error"] - new.mean(),
-    }
-
-
-def is_covered(truth, field, estimates):
-    """Whether the confidence interval of a field has the true value."""
-    return estimates[f"{field}_ci_low"] <= truth <= estimates[f"{field}_ci_high"]
+    values = np.zeros((len(y), 3))
+    for train, test in folds:
+        values[test, 0] = LinearRegression().fit(X[train], target[train]).predict(X[test])
+    truths = true_values(rng, LogisticRegression().fit(X, y), LinearRegression().fit(X, target))
+    held = {}
+    for measures, found in (
+        (class_measures(2, 1, ()), Predicted(proba, y)),
+        (VALUE_MEASURES, Predicted(values, target)),
+    ):
+        for measure in measures:
+            if measure.name not in truths or (measure.name == "slope" and found.truth is target):
+                continue
+            truth, estimates = truths[measure.name], measure.function(found, groups)
+            for interval in ("profile", "hartung-knapp"):
+                each = pool_estimates(estimates.estimates, estimates.variances, interval)
+                inside = each.low <= truth.mean() <= each.high
+                new = (each.new_low <= truth) & (truth <= each.new_high)
+                held[measure.name, interval, "mean"] = float(inside)
+                held[measure.name, interval, "new"] = float(new.mean())
+    return held
 
 
 def coverage(n_sources, n_runs):
+    """Average over runs."""
     runs = [one_run(n_sources, 1000 * n_sources + run) for run in range(n_runs)]
-    return {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+    return {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
+
+
+def alarms(n_runs, n_sources=8):
+    """Give shares: sources without signal flagged, audits with any, inverted sources found."""
+    flagged, found = [], []
+    for run in range(n_runs):
+        rng = np.random.default_rng(run)
+        X, y, _, codes = draw_sites(rng, rng.integers(50, 401, n_sources))
+        audit = source_audit(
+            LogisticRegression(), X, rng.permutation(y), codes, learning_curve=False, cv=2,
+            random_state=0,
+        )  # fmt: skip
+        flagged.append(len(audit.inverted_sources))
+        chosen = rng.integers(n_sources)
+        audit = source_audit(
+            LogisticRegression(), X, np.where(codes == chosen, 1 - y, y), codes,
+            learning_curve=False, cv=2, random_state=0,
+        )  # fmt: skip
+        found.append(str(chosen) in audit.inverted_sources)
+    return np.mean(flagged) / n_sources, np.mean(np.array(flagged) > 0), np.mean(found)
 
 
 def main():
+    """Print the shares of intervals that hold, and of alarms."""
     warnings.simplefilter("ignore")
     n_runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
     for size in SIZES:
         found = coverage(size, n_runs)
-        if size == SIZES[0]:
-            print(f"{'sources':>8}" + "".join(f"{name:>20}" for name in found))
-        print(f"{size:8}" + "".join(f"{value:20.3f}" for value in found.values()), flush=True)
+        for interval in ("profile", "hartung-knapp"):
+            shown = "  ".join(
+                f"{name} {found[name, interval, 'mean']:.3f} {found[name, interval, 'new']:.3f}"
+                for name in SCALES
+            )
+            print(f"{size:3} sources, {interval:13} (mean, new): {shown}", flush=True)
+    print("no signal: sources flagged {:.3f}, audits with any {:.3f}; inverted found {:.3f}".format(
+        *alarms(n_runs)))  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -20,28 +20,67 @@ def table(tmp_path):
     return path
 
 
-def test_audit_summary_table_and_page(run, table, tmp_path):
+AUDIT = ("--target", "outcome", "--source", "site", "--jobs", 1)
+
+
+def test_audit_summary_tables_and_files(run, table, tmp_path):
     result = run(
-        "audit", table, "--target", "outcome", "--source", "site", "-m", "logistic", "--jobs", 1,
-        "--report", "audit.html",
+        "audit", table, *AUDIT, "-m", "logistic", "--report", "audit.html", "--csv", "audit.csv",
+        "--latex", "audit.tex",
     )  # fmt: skip
     assert result.exit_code == 0
     assert "logistic regression, 3 sources" in result.output
-    assert "Expected error at a new source: 0." in result.output
+    assert "Expected AUC at a new source: 0." in result.output
     assert "north" in result.output
-    assert "LSO: leave-source-out validation." in result.output
+    assert "CV: cross-validation, rows of every source in training." in result.output
     page = (tmp_path / "audit.html").read_text(encoding="utf-8")
-    assert "Leave-source-out error by source" in page
+    assert "Forest plots" in page
+    assert (tmp_path / "audit.csv").read_text(encoding="utf-8").startswith("source,n,events,")
+    assert "\\toprule" in (tmp_path / "audit.tex").read_text(encoding="utf-8")
 
 
 def test_json(run, table):
-    result = run(
-        "audit", table, "--target", "outcome", "--source", "site", "-m", "logistic", "--jobs", 1,
-        "--json",
-    )  # fmt: skip
+    result = run("audit", table, *AUDIT, "-m", "logistic", "--event", "ill", "--json")
     document = json.loads(result.stdout)
-    assert [each["name"] for each in document["audit"]["sources"]] == ["north", "south", "west"]
-    assert document["method"] == "logistic"
+    assert [each["source"] for each in document["sources"]] == ["north", "south", "west"]
+    assert {"value", "low", "high"} <= document["sources"][0]["measures"]["auc"].keys()
+    assert document["summary"][0].keys() == {
+        "measure", "cross_validation", "mean", "low", "high", "new_low", "new_high", "tau", "i2",
+        "n_sources",
+    }  # fmt: skip
+    assert [each["reference"] for each in document["references"]] == [
+        "no-information", "logistic-regression",
+    ]  # fmt: skip
+    assert (document["method"], document["event"]) == ("logistic", "ill")
+
+
+def test_the_method_of_a_model_file_is_audited(run, table):
+    made = run("fit", table, "--target", "outcome", "--drop", "site", "-m", "logistic",
+               "-o", "m.skops", "--jobs", 1)  # fmt: skip
+    assert made.exit_code == 0
+    result = run("audit", "m.skops", table, "--source", "site", "--jobs", 1)
+    assert result.exit_code == 0
+    assert "the method of m.skops, 3 sources" in result.output
+    both = run("audit", "m.skops", table, "--source", "site", "-m", "logistic")
+    assert both.exit_code == 1
+    assert "Name a model file or --method, not both" in both.output
+    assert run("audit", table, table, "--source", "site").exit_code == 2
+
+
+def test_audit_over_time(run, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["age,seen,outcome"]
+    for number in range(200):
+        age = rng.normal(60, 10)
+        ill = (age - 60) / 10 + rng.logistic() / 2 > 0
+        day = np.datetime64("2015-01-01") + 10 * number
+        lines.append(f"{age:.1f},{day},{'ill' if ill else 'well'}")
+    (tmp_path / "seen.csv").write_text("\n".join(lines), encoding="utf-8")
+    result = run("audit", "seen.csv", "-t", "outcome", "--time", "seen", "-m", "logistic",
+                 "--jobs", 1)  # fmt: skip
+    assert result.exit_code == 0
+    assert "Expected AUC in the next period: 0." in result.output
+    assert "2017" in result.output
 
 
 @pytest.mark.parametrize(
@@ -51,6 +90,9 @@ def test_json(run, table):
         (["--source", "outcome"], "cannot be both target and source"),
         (["--source", "age"], "most have one row"),
         (["--source", "site", "-m", "svm"], "gives no probabilities"),
+        (["--source", "site", "-m", "logistic", "--time", "when"], "There is no column 'when'"),
+        (["-m", "logistic"], "name the column by --source or --time"),
+        (["--source", "site", "-m", "logistic", "--threshold", "2"], "expected risks between"),
     ],
 )
 def test_what_cannot_be_audited_is_one_sentence(run, table, options, message):

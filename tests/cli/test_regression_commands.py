@@ -170,8 +170,8 @@ def test_an_invalid_study_is_refused(run, tmp_path, text, problem):
          "contains 'loft', which is not a finite number, and --task is regression"),
         (["compare", "homes.csv", "-t", "price", "-m", "logistic"], "'logistic' is for class"),
         (["compare", "homes.csv", "-t", "price", "--measure", "auc"], "is not for regression"),
-        (["audit", "homes.csv", "-t", "price", "--source", "site"],
-         "An audit needs a classification target, and 'price' is numeric"),
+        (["audit", "homes.csv", "-t", "price", "--source", "site", "--threshold", ".5"],
+         "is for classes, and the target is numeric: leave it out"),
     ],
 )  # fmt: skip
 def test_invalid_options_end_in_one_sentence(run, homes, arguments, problem):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemblage.evaluation import _conformal, source_thresholds, weighted_threshold
+from ensemblage.evaluation import _calibration, source_thresholds, weighted_threshold
 from reference.conformal import slow_source_threshold
 
 
@@ -27,7 +27,7 @@ def test_a_threshold_by_hand():
 
 
 def test_sources_by_hand(monkeypatch):
-    monkeypatch.setattr(_conformal, "PRIOR_ROWS", 2.0)
+    monkeypatch.setattr(_calibration, "PRIOR_ROWS", 2.0)
     scores = np.array([0.1, 0.2, 0.3, 0.5, 0.6, 0.7, 0.8])
     rows = scores, np.array([0, 0, 0, 1, 1, 1, 1]), np.ones(7)
     # source 0: weights 1, 1, 1 and four of a half, one to come: 60 % of 6 are 3.6

@@ -3,85 +3,13 @@ from dataclasses import replace as dataclass_replace
 import numpy as np
 import pytest
 from msgspec import structs
-from msgspec.structs import replace
 
 from ensemblage._core import NOTHING, TableBlock
-from ensemblage.datasets import DataSummary
 from ensemblage.report import Explanation, clustering_page, explanation_page, render
-from ensemblage.report._blocks import BarsBlock, FigureBlock, Section, ShadesBlock
+from ensemblage.report._blocks import BarsBlock, Section, ShadesBlock
 from ensemblage.report._contributions import RowExplanation
-from ensemblage.report._pages import audit_page, profile_figure
-from ensemblage.sources import AuditedSource, ColumnShift, SourceAudit
-from ensemblage.studies import AuditDocument, ClusteringDocument, Prototype
-
-
-def source(name, error, inverted=False):
-    estimates = (
-        0.1,
-        0.3,
-        error,
-        0.5,
-        error,
-        error - 0.1,
-        error + 0.2,
-        0.4,
-        0.6,
-        0.9,
-        0.8,
-        1.0,
-        -0.5,
-        -0.9,
-        -0.1,
-        0.85,
-    )
-    return AuditedSource(name, 10, *estimates, inverted=inverted)
-
-
-AUDIT = SourceAudit(
-    sources=(source("north", 0.2), source("south", 0.7, inverted=True)), reference_class=1,
-    cv_error=0.1, cv_log_loss=0.3, leave_source_out_error=0.45,
-    leave_source_out_error_ci_low=0.1, leave_source_out_error_ci_high=0.8,
-    leave_source_out_log_loss=0.5, prediction_limit=0.9, source_accuracy=0.9,
-    source_majority_rate=0.5, column_shifts=(ColumnShift("age", 0.7, "north", "61", "40"),),
-    worst_source="south", recommendation="Check its labels and codes first.",
-)  # fmt: skip
-
-
-DOCUMENT = AuditDocument(
-    dataset="sites.csv", method="logistic", label="logistic regression",
-    sentences=AUDIT.sentences, audit=AUDIT,
-)  # fmt: skip
-
-
-def test_the_largest_error_is_first_and_inverted_sources_are_marked():
-    page = audit_page(DOCUMENT)
-    errors, intercepts, table, shifts = (section.blocks[0] for section in page.sections)
-    assert isinstance(errors, BarsBlock)
-    assert [(bar.label, bar.value, bar.reference) for bar in errors.bars] == [
-        ("south", 0.7, 0.1), ("north", 0.2, 0.1),
-    ]  # fmt: skip
-    assert [bar.strong for bar in errors.bars] == [True, False]
-    assert intercepts.signed
-    assert intercepts.bars[0].error == 0.4
-    assert [round(bar.error, 2) for bar in errors.bars] == [0.15, 0.15]
-    fan = page.sections[1].blocks[1]
-    assert isinstance(fan, FigureBlock)
-    assert "furthest from the diagonal is north" in fan.alt
-    assert isinstance(table, TableBlock)
-    assert [field.text for field in shifts.rows[0]] == ["age", "0.70", "north", "61", "40"]
-
-
-def test_no_prediction_limit_with_too_few_sources():
-    assert "90 % prediction limit" in audit_page(DOCUMENT).facts
-    unbounded = replace(DOCUMENT, audit=dataclass_replace(AUDIT, prediction_limit=1.0))
-    assert "90 % prediction limit" not in audit_page(unbounded).facts
-
-
-def test_an_audit_page_begins_with_the_summary():
-    page = audit_page(DOCUMENT)
-    assert page.title == "Validation at new sources: sites.csv"
-    assert page.summary[0].startswith("Expected error at a new source: 0.450")
-    assert "Check south first" in page.summary[1]
+from ensemblage.report._pages import profile_figure
+from ensemblage.studies import ClusteringDocument, Prototype
 
 
 def test_categorical_prototypes_are_not_drawn():
@@ -184,13 +112,9 @@ def test_title_has_what_is_known_of_target_and_data():
     row = dataclass_replace(EXPLAINED, document=RowExplanation(3, "yes", [], []))
     page = explanation_page(row, name="m", target="y", details={"dataset": "a.csv"})
     assert page.title == "Prediction report, row 3: y, trained on a.csv"
-    data = DataSummary(name="sites.csv", n_rows=1, columns=(), target="ill")
-    page = audit_page(replace(DOCUMENT, data=data))
-    assert page.title == "Validation at new sources: ill in sites.csv"
 
 
 def test_any_result_is_rendered():
     pytest.importorskip("jinja2")
-    assert "Validation at new sources: sites.csv" in render(DOCUMENT)
     assert "Cluster report: things.csv" in render(CLUSTERING, name="things.csv")
     assert "Model report: m.skops" in render(EXPLAINED, name="m.skops")

@@ -12,9 +12,14 @@ from scipy.special import expit, logit
 from sklearn.metrics import roc_auc_score
 
 from ensemblage.sources._source_measures import (
-    calibration_lines,
+    VALUE_MEASURES,
+    Predicted,
+    calibration_intercept,
+    calibration_slope,
+    class_measures,
     delong,
     logistic_fit,
+    net_benefits,
     observed_to_expected,
     regression_slope,
     source_auc,
@@ -99,7 +104,8 @@ def test_calibration_equals_a_generalised_linear_model() -> None:
     line = sm.GLM(events.astype(float), design, family=family).fit(tol=1e-14)
     np.testing.assert_allclose(logistic_fit(design, events, firth=False), line.params, atol=1e-8)
     # the variances are those of the model at an intercept of 0 and a slope of 1
-    intercept, slope = calibration_lines(risk, events, [np.arange(300)])
+    intercept = calibration_intercept(risk, events, [np.arange(300)])
+    slope = calibration_slope(risk, events, [np.arange(300)])
     weights = risk * (1 - risk)
     information = design.T @ (design * weights[:, None])
     assert intercept.variances[0] == pytest.approx(1 / weights.sum())
@@ -118,11 +124,9 @@ def test_firths_penalty_by_hand() -> None:
 
 
 def test_constant_risk_has_no_slope() -> None:
-    intercept, slope = calibration_lines(
-        np.full(6, 0.3), np.array([1, 0, 0, 1, 0, 0], bool), [np.arange(6)]
-    )
-    assert intercept.known.all()
-    assert not slope.known.any()
+    rows = np.full(6, 0.3), np.array([1, 0, 0, 1, 0, 0], bool), [np.arange(6)]
+    assert calibration_intercept(*rows).known.all()
+    assert not calibration_slope(*rows).known.any()
 
 
 def test_mean_losses_by_hand() -> None:
@@ -162,10 +166,10 @@ def test_regression_slope_equals_least_squares() -> None:
 @given(st.integers(0, 10_000))
 def test_sources_keep_their_order_and_limits_enclose_values(seed: int) -> None:
     risk, events, groups = made(seed)
-    intercept, slope = calibration_lines(risk, events, groups)
     for found in (
         source_auc(risk, events, groups), observed_to_expected(risk, events, groups),
-        intercept, slope, source_mean((risk - events) ** 2, groups, "log"),
+        calibration_intercept(risk, events, groups), calibration_slope(risk, events, groups),
+        source_mean((risk - events) ** 2, groups, "log"),
     ):  # fmt: skip
         low, high = found.limits()
         known = found.known
@@ -174,3 +178,98 @@ def test_sources_keep_their_order_and_limits_enclose_values(seed: int) -> None:
         if pooled is not None:
             assert pooled.new_low <= pooled.low <= pooled.mean <= pooled.high <= pooled.new_high
             assert np.isfinite(pooled).all()
+
+
+def estimates(
+    output: list[list[float]], truth: list[float], *names: str, **options: float
+) -> dict[str, float]:
+    """Values of measures for rows of one source."""
+    given = np.array(output)
+    if options:
+        measures = class_measures(given.shape[1], 1, tuple(options.values()))
+        found = Predicted(given, np.array(truth, dtype=int))
+    else:
+        measures, found = VALUE_MEASURES, Predicted(given, np.array(truth))
+    groups = [np.arange(len(truth))]
+    return {
+        each.name: float(each.function(found, groups).values[0])
+        for each in measures if each.name in names
+    }  # fmt: skip
+
+
+def test_decisions_by_hand() -> None:
+    # risks .1 .3 .6 .8 with outcomes 0 1 0 1; at .5 one true and one false positive
+    output = [[0.9, 0.1], [0.7, 0.3], [0.4, 0.6], [0.2, 0.8]]
+    names = ["sensitivity", "specificity", "ppv", "npv", "net_benefit"]
+    found = estimates(output, [0, 1, 0, 1], *(f"{each}@0.5" for each in names), at=0.5)
+    assert found == {
+        "sensitivity@0.5": 0.5, "specificity@0.5": 0.5, "ppv@0.5": 0.5, "npv@0.5": 0.5,
+        "net_benefit@0.5": 0.0,
+    }  # fmt: skip
+    # at a quarter: two true positives, one false one that costs a third
+    found = estimates(output, [0, 1, 0, 1], "net_benefit@0.25", "npv@0.25", at=0.25)
+    assert found["net_benefit@0.25"] == pytest.approx((2 - 1 / 3) / 4)
+    assert found["npv@0.25"] == 1.0
+    treat_all = net_benefits(np.ones(4), np.array([0, 1, 0, 1], bool), 0.25).mean()
+    assert treat_all == pytest.approx(0.5 - 0.5 / 3)
+
+
+def test_losses_by_hand() -> None:
+    names = ("log_loss", "brier", "brier_scaled", "error")
+    found = estimates([[0.9, 0.1], [0.5, 0.5], [0.25, 0.75]], [0, 1, 1], *names, at=0.5)
+    assert found["log_loss"] == pytest.approx(-np.log([0.9, 0.5, 0.75]).mean())
+    brier = (0.01 + 0.25 + 0.0625) / 3
+    assert found["brier"] == pytest.approx(brier)
+    assert found["brier_scaled"] == pytest.approx(1 - brier / (1 / 3 * 2 / 3))
+    assert found["error"] == pytest.approx(1 / 3)
+
+
+def test_areas_of_several_classes_are_averaged() -> None:
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.ones(3), 60)
+    labels = rng.integers(0, 3, 60)
+    found = Predicted(proba, labels)
+    [auc] = [each for each in class_measures(3, 2, ()) if each.name == "auc"]
+    groups = [np.arange(30), np.arange(30, 60)]
+    expected = [
+        roc_auc_score(labels[own], proba[own], multi_class="ovr", average="macro") for own in groups
+    ]
+    np.testing.assert_allclose(auc.function(found, groups).values, expected)
+    # a class that a source lacks is not averaged
+    few = Predicted(proba, np.where(labels == 2, 1, labels))
+    np.testing.assert_allclose(
+        auc.function(few, groups).values[0],
+        np.mean([roc_auc_score(few.truth[:30] == k, proba[:30, k]) for k in (0, 1)]),
+    )
+
+
+def test_measures_of_values_by_hand() -> None:
+    output = [[1.0, 0.0, 2.0], [2.0, 1.0, 3.0], [4.0, 3.0, 5.0]]
+    found = estimates(output, [1.0, 3.5, 5.0], *(each.name for each in VALUE_MEASURES))
+    residuals = np.array([0.0, 1.5, 1.0])
+    assert found["rmse"] == pytest.approx(np.sqrt((residuals**2).mean()))
+    assert found["mae"] == pytest.approx(2.5 / 3)
+    assert found["bias"] == pytest.approx(2.5 / 3)
+    assert found["coverage"] == pytest.approx(2 / 3)
+    assert found["width"] == pytest.approx(2.0)
+    y = np.array([1.0, 3.5, 5.0])
+    assert found["r2"] == pytest.approx(1 - (residuals**2).sum() / ((y - y.mean()) ** 2).sum())
+
+
+def test_standard_errors_by_the_delta_method() -> None:
+    found = source_share(np.array([50.0, 40.0]), np.array([100.0, 100.0]))
+    share = expit(found.estimates)
+    np.testing.assert_allclose(
+        found.standard_errors, np.sqrt(found.variances) * share * (1 - share)
+    )
+    rmse = source_mean(np.array([1.0, 4.0, 2.0]), [np.arange(3)], "log of the square")
+    step = 1e-6
+    slope = (np.exp((rmse.estimates + step) / 2) - np.exp(rmse.estimates / 2)) / step
+    np.testing.assert_allclose(rmse.standard_errors, slope * np.sqrt(rmse.variances), rtol=1e-5)
+
+
+def test_equal_values_everywhere_are_pooled_as_they_are() -> None:
+    found = source_mean(np.zeros(9), [np.arange(3), np.arange(3, 6), np.arange(6, 9)]).pooled()
+    assert found is not None
+    assert found.mean == pytest.approx(0.0, abs=1e-9)
+    assert found.high - found.low < 1e-6

@@ -73,6 +73,7 @@ SAME_NAMES = {
     "drop",
     "method",
     "raw",
+    "time",
 }
 
 # Seconds between lines of progress where standard error is not a terminal.

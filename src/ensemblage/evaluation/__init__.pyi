@@ -1,14 +1,14 @@
 from ._calibration import Reliability as Reliability
 from ._calibration import interval_reliability as interval_reliability
 from ._calibration import reliability as reliability
+from ._calibration import source_thresholds as source_thresholds
+from ._calibration import weighted_threshold as weighted_threshold
 from ._clustering_scores import nmi_score as nmi_score
 from ._clustering_scores import purity_score as purity_score
 from ._compare_methods import MethodComparison as MethodComparison
 from ._compare_methods import MethodPair as MethodPair
 from ._compare_methods import compare_methods as compare_methods
 from ._compare_methods import holm as holm
-from ._conformal import source_thresholds as source_thresholds
-from ._conformal import weighted_threshold as weighted_threshold
 from ._critical_difference_display import CriticalDifferenceDisplay as CriticalDifferenceDisplay
 from ._diversity import KappaError as KappaError
 from ._diversity import MemberDiversityDisplay as MemberDiversityDisplay

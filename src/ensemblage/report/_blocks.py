@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from ensemblage._core import Field, Heading, TableBlock
 from ensemblage.inner import TreeNode
+from ensemblage.sources import Forest, Panels
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,22 @@ class ShadesBlock:
     signed: bool = False
 
 
+@dataclass(frozen=True)
+class ForestBlock:
+    """A forest plot: estimates with intervals, their mean, and the interval of what is to come."""
+
+    forest: Forest
+
+
+@dataclass(frozen=True)
+class PanelsBlock:
+    """Small figures on the same axes, as many side by side as fit."""
+
+    panels: Panels
+    alt: str
+    caption: str
+
+
 Block: TypeAlias = (
     str  # a paragraph
     | list[str]  # notes
@@ -116,6 +133,8 @@ Block: TypeAlias = (
     | BarsBlock
     | RanksBlock
     | ShadesBlock
+    | ForestBlock
+    | PanelsBlock
 )
 
 

@@ -13,13 +13,14 @@ import numpy as np
 
 from ensemblage import __version__
 from ensemblage._core import MINUS, pieces_of, visible
+from ensemblage.report._audit import audit_page
 from ensemblage.report._blocks import BarsBlock, Page, RanksBlock
 from ensemblage.report._comparison import comparison_page
 from ensemblage.report._experiment import experiment_page
 from ensemblage.report._explanation import Explanation
 from ensemblage.report._glossary import glossary_of
-from ensemblage.report._pages import audit_page, clustering_page, explanation_page
-from ensemblage.report._svg import drawings, drawn_svg, need, numbered
+from ensemblage.report._pages import clustering_page, explanation_page
+from ensemblage.report._svg import drawings, drawn_svg, need, numbered, panel_svg
 from ensemblage.studies import AuditDocument, ClusteringDocument, Comparison, RunDocument
 
 FAR_FROM_ZERO = 0.4
@@ -159,6 +160,7 @@ def render(result: Any, *, name: str = "") -> str:
     )
     environment.globals |= {
         "bar_axis": bar_axis, "rank_axis": rank_axis, "drawings": drawings,
+        "panel_svg": panel_svg,
         "glossary_of": glossary_of,
     }  # fmt: skip
     environment.tests["block"] = lambda block, kind: type(block).__name__ == kind

@@ -1,10 +1,9 @@
-"""The reports of an audit, of a clustering and of a model."""
+"""The reports of a clustering and of a model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -14,21 +13,18 @@ from numpy.typing import NDArray
 from ensemblage._core import (
     MINUS,
     NOTHING,
-    THEMED_INK,
     Field,
     Heading,
     TableBlock,
     count_field,
     share_field,
-    signed_field,
 )
 from ensemblage.datasets import DataSummary
 from ensemblage.evaluation import MEASURES
-from ensemblage.report._blocks import Bar, BarsBlock, Block, FigureBlock, Page, Section, ShadesBlock
-from ensemblage.report._data import data_section, subject_of
+from ensemblage.report._blocks import Bar, BarsBlock, Block, Page, Section, ShadesBlock
+from ensemblage.report._data import data_section
 from ensemblage.report._explanation import Explanation
-from ensemblage.sources import SourceAudit, draw_calibration_curves
-from ensemblage.studies import AuditDocument, ClusteringDocument, Prototype
+from ensemblage.studies import ClusteringDocument, Prototype
 
 MAX_COLUMNS = 24
 """Columns of a clustering that are coloured."""
@@ -37,91 +33,6 @@ FULL_COLOUR = 2.0
 SCORE_NAMES = {"nmi": "normalised mutual information"}
 
 Columns = Mapping[str, NDArray[np.float64]]
-
-
-def audit_page(document: AuditDocument) -> Page:
-    """Show the validation of a model at known sources and at new ones."""
-    audit = document.audit
-    facts = {
-        "model": document.label,
-        "sources": str(len(audit.sources)),
-        "CV error": f"{audit.cv_error:.3f}",
-        "expected error at a new source": f"{audit.leave_source_out_error:.3f}",
-        "95 % confidence interval": (
-            f"{audit.leave_source_out_error_ci_low:.2f} to "
-            f"{audit.leave_source_out_error_ci_high:.2f}"
-        ),
-    }
-    if audit.prediction_limit < 1:
-        facts["90 % prediction limit"] = f"{audit.prediction_limit:.3f}"
-    sections = [
-        Section("Leave-source-out error by source", [_source_errors(audit)]),
-        Section("Leave-source-out calibration", _calibration(audit)),
-        Section("Validation by source", [audit.table()]),
-        Section("Covariate shift between sources", [_shifts(audit)]),
-        *data_section(document.data),
-    ]
-    target = None if document.data is None else document.data.target
-    title = f"Validation at new sources: {subject_of(target, document.dataset)}"
-    return Page(title, "leave-source-out validation", list(document.sentences), facts, sections)
-
-
-def _source_errors(audit: SourceAudit) -> BarsBlock:
-    bars = [
-        Bar(
-            each.name, each.shrunken_error, f"{each.shrunken_error:.3f}",
-            error=(each.shrunken_error_ci_high - each.shrunken_error_ci_low) / 2,
-            reference=each.cv_error, strong=each.inverted,
-        )
-        for each in sorted(audit.sources, key=lambda each: -each.shrunken_error)
-    ]  # fmt: skip
-    caption = (
-        "Leave-source-out error with 95 % confidence intervals; small sources are shrunk towards "
-        "the mean (partial pooling). The mark is the CV error."
-    )
-    return BarsBlock(bars, caption, from_zero=True)
-
-
-def _calibration(audit: SourceAudit) -> list[Block]:
-    """Draw the sources' calibration intercepts and curves."""
-    bars = [
-        Bar(
-            each.name, each.calibration_intercept, signed_field(each.calibration_intercept, 2).text,
-            error=(each.calibration_intercept_ci_high - each.calibration_intercept_ci_low) / 2,
-            strong=each.inverted,
-        )
-        for each in sorted(audit.sources, key=lambda each: -each.calibration_intercept)
-    ]  # fmt: skip
-    caption = (
-        f"Calibration intercept of the log-odds of {str(audit.reference_class)!r}. Above zero the "
-        "predicted risk is too low. Lines are 95 % confidence intervals; small sources are shrunk "
-        "towards the mean (partial pooling)."
-    )
-    far = max(audit.sources, key=lambda each: abs(each.calibration_intercept))
-    curves = FigureBlock(
-        partial(draw_calibration_curves, audit, ink=THEMED_INK), 3.7, 3.4,
-        f"One curve per source; furthest from the diagonal is {far.name}.",
-        "Calibration curve of each source: expected rate by leave-source-out predicted risk. On "
-        "the diagonal the model is calibrated; a flat line means an overconfident model.",
-    )  # fmt: skip
-    return [BarsBlock(bars, caption, signed=True), curves]
-
-
-def _shifts(audit: SourceAudit) -> TableBlock:
-    heads = ("source", "in this source", "in the others")
-    columns = [Heading("column"), Heading("strength", numeric=True), *map(Heading, heads)]
-    rows = [
-        (
-            Field(each.column), Field(f"{each.strength:.2f}", each.strength), Field(each.source),
-            Field(each.in_source), Field(each.in_others),
-        )
-        for each in audit.column_shifts
-    ]  # fmt: skip
-    legend = (
-        "Strength: association with the source, from 0 (same distribution in all sources) to 1 "
-        "(identifies the source)."
-    )
-    return TableBlock(columns, rows, "Columns with the largest shift", legend)
 
 
 def clustering_page(

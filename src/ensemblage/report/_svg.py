@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -13,6 +14,7 @@ from ensemblage._core import FONT, LINE, THEMED_INK, printable, require
 from ensemblage.bayes import HEAD, NetworkDrawing, arrow_width, draw_network
 from ensemblage.inner import draw_tree, tree_svg
 from ensemblage.report._blocks import FigureBlock, NetworkBlock, TreeBlock
+from ensemblage.sources import Panel, Panels
 
 PREFIX = "fig-"
 """What names inside a figure start with; see :func:`numbered`."""
@@ -23,6 +25,10 @@ WIDE = 960.0
 """Pixels of a drawing on a screen."""
 NARROW = 350.0
 """Pixels of a drawing on a phone."""
+PANEL = (190.0, 160.0)
+"""Size of a small figure."""
+PANEL_EDGES = (38.0, 6.0, 184.0, 138.0)
+"""Left, top, right and bottom end of its axes."""
 
 
 def need(module: str) -> Any:
@@ -189,3 +195,54 @@ def network_svg(drawing: NetworkDrawing, block: NetworkBlock, kind: str) -> str:
         f'<svg class="{kind}" viewBox="0 0 {width:.1f} {height:.1f}" width="{width:.0f}" '
         f'height="{height:.0f}" focusable="false">' + "\n".join(parts) + "</svg>"
     )
+
+
+def panel_svg(panels: Panels, panel: Panel) -> str:
+    """Write a small figure; its lines have the class of their kind, and are cut at its axes."""
+    left, top, right, bottom = PANEL_EDGES
+    (x_low, x_high), (y_low, y_high) = panels.x, panels.y
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return (
+            left + (right - left) * (x - x_low) / (x_high - x_low),
+            bottom - (bottom - top) * (y - y_low) / (y_high - y_low),
+        )
+
+    parts = [f'<path class="axis" d="M{left} {top}V{bottom}H{right}"/>']
+    for at, text in panels.ticks("x"):
+        x, _ = place(at, y_low)
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 13}" text-anchor="middle">{text}</text>')
+    for at, text in panels.ticks("y"):
+        _, y = place(x_low, at)
+        parts.append(f'<path class="grid" d="M{left} {y:.1f}H{right}"/>')
+        parts.append(f'<text x="{left - 4}" y="{y + 3:.1f}" text-anchor="end">{text}</text>')
+    for line in panel.lines:
+        shown = [place(x, y) for x, y in _within(line.points, y_low, y_high)]
+        if len(shown) == 1:
+            parts.append(f'<circle class="{line.kind}" cx="{shown[0][0]:.1f}" '
+                         f'cy="{shown[0][1]:.1f}" r="3"/>')  # fmt: skip
+        elif shown:
+            points = "L".join(f"{x:.1f} {y:.1f}" for x, y in shown)
+            parts.append(f'<path class="line {line.kind}" d="M{points}"/>')
+    width, height = PANEL
+    return (
+        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" focusable="false" aria-hidden="true">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def _within(
+    points: Sequence[tuple[float, float]], low: float, high: float
+) -> list[tuple[float, float]]:
+    """Keep the points of a line up to where it leaves the axis."""
+    kept: list[tuple[float, float]] = []
+    for x, y in points:
+        if low <= y <= high:
+            kept.append((x, y))
+            continue
+        edge = low if y < low else high
+        if kept and kept[-1][1] != edge:
+            (x0, y0) = kept[-1]
+            kept.append((x0 + (x - x0) * (edge - y0) / (y - y0), edge))
+        break
+    return kept

@@ -1,193 +1,565 @@
-"""Validation of a classifier at known sources and at new ones."""
+"""Internal-external validation: what to expect of a model at a source, or in a period, to come."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
-from scipy.special import log_softmax
-from scipy.stats import rankdata
-from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
+from scipy.sparse import issparse
+from scipy.stats import t as student
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ensemblage._core import (
-    PROBABILITY_FLOOR,
-    Field,
     Fold,
-    Heading,
-    TableBlock,
-    deal_folds,
+    as_numbers,
+    count,
     draw_seeds,
-    html_table,
     iterate_tasks,
+    listed,
     refuse_missing_targets,
     safe_indexing,
-    text_table,
-    write_number,
+    suggestion,
 )
-from ensemblage.datasets import MISSING_CODE, Column, TableEncoder, read_columns
-from ensemblage.sources._calibration import CalibrationPrior, as_log_proba, fit_calibration
-from ensemblage.sources._random_effects import (
-    Shrunk,
-    mean_limits,
-    shrink,
-    shrink_shares,
-    upper_prediction_limit,
+from ensemblage.datasets import Column, TableEncoder, fold_labels, read_columns
+from ensemblage.evaluation import CLASSIFICATION, REGRESSION, model_predictions
+from ensemblage.sources._audit_result import (
+    LOSSES,
+    AuditedSource,
+    ClassSummary,
+    Estimate,
+    LearningCurve,
+    MeasureSummary,
+    ReferenceModel,
+    SourceAudit,
+    TimeValidation,
+    further_sentences,
+    main_sentences,
 )
-from ensemblage.sources._source_codes import balanced_folds, encode_sources, source_folds
+from ensemblage.sources._meta_analysis import UPPER_975, PooledEstimate
+from ensemblage.sources._source_codes import (
+    Periods,
+    balanced_folds,
+    encode_sources,
+    expanding_folds,
+    read_periods,
+    source_folds,
+    split_source_column,
+)
+from ensemblage.sources._source_measures import (
+    VALUE_MEASURES,
+    AuditMeasure,
+    Curves,
+    Groups,
+    Predicted,
+    SourceEstimates,
+    class_curves,
+    class_measures,
+    decision_thresholds,
+    measures_of_class,
+    next_period,
+    risk_edges,
+    value_curve,
+)
+from ensemblage.sources._suspects import (
+    Suspect,
+    column_shift,
+    find_inverted,
+    missing_counts,
+    other_coding,
+    other_missingness,
+    other_prevalence,
+    signal_z,
+    without_signal,
+)
 
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-WEAK_PRIOR = CalibrationPrior(slope=1.0, intercept=2.5)
-"""So wide that it hardly matters; without a prior, separable rows would have no estimate."""
-WIDE_INTERCEPT_PRIOR = CalibrationPrior(intercept=2.5)
-"""So wide that a source with another class frequency is not taken for inverted."""
-EVIDENCE_RATIO = 20.0
-"""One false positive in so many audits, divided among the sources (Bonferroni)."""
-RECALIBRATION_FOLDS = 5
-MAX_LEFT_OUT_FOLDS = 10
+INTERVALS = ("profile", "hartung-knapp")
+MAX_LEFT_OUT_FOLDS = 30
 """With more sources than these, groups of sources are left out."""
-MAX_IDENTIFICATION_ROWS = 5_000
-"""Rows used to estimate how well the source is predicted from the features."""
-IDENTIFICATION_FOLDS = 3
+MAX_LEARNING_FOLDS = 10
+"""Left-out sources, or groups of them, from which a learning curve is made."""
+LEARNING_SIZES = 4
+"""Numbers of training sources below all of them."""
+LEAST_TRAINING_SOURCES = 3
+MIN_LEARNING_SIZES = 3
+"""Points of a learning curve, all sources included."""
+MAX_SENTENCES = 6
+"""Peculiarities of sources in the summary; all are among the suspects."""
 MAX_SHIFTS = 5
 """Columns reported."""
 COVERAGE = 0.9
-"""Of prediction sets, and probability of the prediction limit for a new source."""
-TABLE_WIDTH = 120
-"""Characters."""
-LEGEND = (
-    "CV: cross-validation, rows of every source in training. LSO: leave-source-out validation. "
-    "95% CI: of the LSO error, by partial pooling over sources. Observed rate and mean predicted "
-    "risk (LSO): of class {reference_class!r}. Calibration slope and intercept: of the LSO "
-    "log-odds, ideally 1 and 0. Coverage: of prediction sets with 90% coverage at other sources."
-)
+"""Of prediction intervals of a numeric target."""
 
 
-@dataclass(frozen=True)
-class ColumnShift:
-    """How much a column differs between sources.
+def source_audit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sources: Any = None,
+    *,
+    time: Any = None,
+    threshold: float | Sequence[float] | None = None,
+    event: Any = None,
+    interval: str = "profile",
+    learning_curve: bool = True,
+    columns: Sequence[str] | None = None,
+    cv: int = 5,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> SourceAudit:
+    r"""Validate a model at sources, and in periods, that it was not fitted on.
+
+    Cross-validation has rows of every source in training, so it estimates the performance at
+    known sources. Leave-one-source-out (internal-external) cross-validation leaves each source
+    out of training in turn; a random-effects meta-analysis of its measures says what to expect of
+    a source that nobody has seen.
 
     Parameters
     ----------
-    column : str
-        Its name.
-    strength : float
-        Association with the source, between 0 and 1: for a numeric column the square root of
-        omega squared of the ranks, for a categorical one Cramér's V, both corrected for chance.
-    source : str
-        The source that differs most.
-    in_source, in_others : str
-        Typical value there and in the other sources: the median (the mean, if medians are equal),
-        or the share of the most overrepresented category.
+    estimator : classifier or regressor
+        Unfitted; a classifier with ``predict_proba``. The source is not among its features.
+    X : array-like or dataframe of shape (n_samples, n_features)
+        Rows, as the estimator takes them.
+    y : array-like of shape (n_samples,)
+        Classes, or a numeric target.
+    sources : array-like of shape (n_samples,) or str, default=None
+        Source of each row, or the column of the frame ``X`` that has it, which is then no feature.
+        It may be left out if ``time`` is given.
+    time : array-like of shape (n_samples,) or str, default=None
+        Time of each row, numbers or dates, or the column of ``X``: each period is predicted by a
+        model of the earlier ones. Up to ten distinct times, years or months are periods, otherwise
+        six parts of about equal size.
+    threshold : float or sequence of float, default=None
+        Risks from which a row counts as positive, for sensitivity, specificity, predictive values
+        and net benefit. By default .5 and the prevalence.
+    event : object, default=None
+        The class whose risk is reported; by default the second of two classes, else the last.
+    interval : {"profile", "hartung-knapp"}, default="profile"
+        How confidence and prediction limits over sources are computed; see Notes.
+    learning_curve : bool, default=True
+        Whether to fit on fewer sources too: up to 40 more fits.
+    columns : sequence of str, default=None
+        Names of the columns, where ``X`` has none of its own.
+    cv : int, default=5
+        Folds of the cross-validation, stratified by source and class. With more than thirty
+        sources, groups of sources of about equal size are left out together.
+    n_jobs : int, default=None
+        Number of processes, as in joblib; results do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds.
+    progress : callable, default=None
+        Called as ``progress(done, total)`` at the start and after each fit.
+
+    Returns
+    -------
+    SourceAudit
+        Estimates; ``print`` shows a summary and tables.
+
+    See Also
+    --------
+    SourceAuditDisplay : Forest plots, calibration curves, decision curves and others.
+
+    Notes
+    -----
+    Each measure is pooled on a scale where it is about normal: AUC and shares as logits, O:E
+    ratio, losses and RMSE as logs, R² as log(1 - R²), calibration intercept and slope as they are.
+    With estimates :math:`y_i` and variances :math:`v_i`, :math:`w_i = 1 / (v_i + t)` and
+    :math:`\mu(t) = \sum w_i y_i / \sum w_i`, the statistic :math:`Q(t) = \sum w_i (y_i - \mu)^2` is
+    chi-squared with k - 1 degrees of freedom at the variance :math:`t = \tau^2` between sources.
+    Confidence limits are quantiles of the mixture of :math:`N(\mu(t), 1 / \sum w_i)` over that
+    distribution of t, and prediction limits of :math:`N(\mu(t), 1 / \sum w_i + t)`, so that they
+    allow for the uncertainty of :math:`\tau^2`. ``interval="hartung-knapp"`` is the convention:
+    REML with the limits of Hartung and Knapp, and Student's t with k - 2 degrees of freedom.
+
+    With two sources nothing is pooled. Each model is fitted without one source; with three or four
+    the estimates are therefore pessimistic.
+
+    A source is reported as inverted only if inverted probabilities fit its labels better, with
+    odds of 20 S to 1, and its AUC is below one half by more than the sampling error of a model
+    without signal, at a level of .05 / S.
+
+    References
+    ----------
+    .. [1] Debray, T.P.A. et al. (2013). A framework for developing, implementing, and evaluating
+       clinical prediction models in an individual participant data meta-analysis. Statistics in
+       Medicine 32.
+    .. [2] Higgins, J.P.T., Thompson, S.G. and Spiegelhalter, D.J. (2009). A re-evaluation of
+       random-effects meta-analysis. Journal of the Royal Statistical Society A 172.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from ensemblage.datasets import make_multi_source
+    >>> from ensemblage.sources import source_audit
+    >>> X, y, sources = make_multi_source(5, n_samples=500, random_state=0, return_sources=True)
+    >>> audit = source_audit(LogisticRegression(), X, y, sources, random_state=0)
+    >>> audit["auc"].mean < audit["auc"].cross_validation
+    True
     """
-
-    column: str
-    strength: float
-    source: str
-    in_source: str
-    in_others: str
-
-
-def column_shift(column: Column, sources: Integers, names: list[str]) -> ColumnShift:
-    """Compare one column between sources; a missing value is a category of its own."""
-    if column.numbers is not None and np.isfinite(column.numbers).any():
-        return _numeric_shift(column.name, column.numbers, sources, names)
-    categories = [str(each) for each in column.occurring()]
-    codes = column.match(column.occurring())
-    codes = np.where(codes == MISSING_CODE, len(categories), codes)
-    return _category_shift(column.name, codes, [*categories, "missing"], sources, names)
-
-
-def _numeric_shift(
-    name: str, column: NDArray[np.float64], sources: Integers, names: list[str]
-) -> ColumnShift:
-    known = np.isfinite(column)
-    values, own = column[known], sources[known]
-    ranks = rankdata(values)
-    counts = np.bincount(own, minlength=len(names))
-    means = np.bincount(own, ranks, minlength=len(names)) / np.maximum(counts, 1)
-    total = float(((ranks - ranks.mean()) ** 2).sum())
-    between = float(counts @ (means - ranks.mean()) ** 2)
-    far = np.where(counts > 0, np.abs(means - ranks.mean()) * np.sqrt(counts), -1.0).argmax()
-    in_source, in_others = _typical(values[own == far], values[own != far])
-    n_groups, omega = int((counts > 0).sum()), 0.0
-    if total > 0 and len(values) > n_groups:  # omega squared, corrected for chance
-        noise = (total - between) / (len(values) - n_groups)
-        omega = max(0.0, (between - (n_groups - 1) * noise) / (total + noise))
-    return ColumnShift(name, float(np.sqrt(omega)), names[far], in_source, in_others)
-
-
-def _typical(*sides: NDArray[Any]) -> list[str]:
-    """Give the medians of two groups, or the means if the medians are equal."""
-    if any(len(side) == 0 for side in sides):
-        return ["no value", "no value"]
-    first, second = (np.median(side) for side in sides)
-    if first != second:
-        return [write_number(first), write_number(second)]
-    return [f"mean {write_number(side.mean(), 3)}" for side in sides]
-
-
-def _category_shift(
-    name: str, codes: NDArray[np.int32], labels: list[str], sources: Integers, names: list[str]
-) -> ColumnShift:
-    """Cramér's V, corrected for chance (Bergsma, 2013)."""
-    table = np.zeros((len(names), len(labels)))
-    np.add.at(table, (sources, codes), 1)
-    n_rows, own, per_label = table.sum(), table.sum(axis=1), table.sum(axis=0)
-    expected = np.outer(own, per_label) / n_rows
-    chi2 = float((((table - expected) ** 2) / np.where(expected > 0, expected, 1)).sum())
-    shares = table / np.maximum(own, 1)[:, None]
-    others = (per_label - table) / np.maximum(n_rows - own, 1)[:, None]
-    far, best = np.unravel_index(((shares - others) * np.sqrt(own)[:, None]).argmax(), table.shape)
-    in_source, in_others = (
-        f"{labels[int(best)]} {each[far, best]:.0%}" for each in (shares, others)
-    )
-    n_sources, n_labels = int((own > 0).sum()), int((per_label > 0).sum())
-    chance = (n_sources - 1) * (n_labels - 1) / max(n_rows - 1, 1)
-    corrected = (n - (n - 1) ** 2 / max(n_rows - 1, 1) for n in (n_sources, n_labels))
-    least = min(corrected) - 1
-    strength = float(np.sqrt(max(0.0, chi2 / n_rows - chance) / least)) if least > 0 else 0.0
-    return ColumnShift(name, strength, names[int(far)], in_source, in_others)
+    if interval not in INTERVALS:
+        raise ValueError(f"interval={interval!r} is not one of: {', '.join(INTERVALS)}.")
+    rows = _read_rows(estimator, X, y, sources, time, event, columns)
+    measures = rows.measures(threshold)
+    seeds = draw_seeds(random_state, 2)
+    fits = _plan_fits(estimator, rows, cv, learning_curve, seeds)
+    found = _run_fits(fits, rows, n_jobs, progress)
+    summarise = partial(_summarise, measures=measures, rows=rows, interval=interval)
+    audit: dict[str, Any] = {
+        "task": CLASSIFICATION.name if rows.classes else REGRESSION.name,
+        "event": str(rows.classes[rows.label]) if rows.classes else None,
+        "n": len(rows.truth), "events": rows.events(np.arange(len(rows.truth))),
+        "interval": interval, "references": (),
+    }  # fmt: skip
+    notes: list[str] = []
+    known = rows.predicted(found["model", "known"])
+    if rows.groups:
+        new = rows.predicted(found["model", "new"])
+        audit |= summarise(new, known)
+        audit |= _drawn(new, rows, audit["sources"])
+        audit["references"] = _references(summarise, rows, found, audit["sources"])
+        audit["classes"] = _each_class(new, known, rows, interval)
+        audit["learning"] = _learning(fits, found, rows, audit["summary"])
+        audit["suspects"] = _suspects(estimator, new, rows, measures, n_jobs)
+        if rows.names:
+            shifts = [column_shift(each, rows.codes, rows.names) for each in rows.columns]
+            shifts.sort(key=lambda each: -each.strength)
+            audit["column_shifts"] = tuple(shifts[:MAX_SHIFTS])
+        notes += _source_notes(rows)
+    if rows.periods is not None:
+        audit["time"] = _over_time(fits, found, rows, measures, known)
+        notes += rows.periods.notes
+        n_windows = len(audit["time"][0].periods)
+        if n_windows < 4:
+            notes.append(
+                f"{count(n_windows, 'period was', 'periods were')} predicted from the past: with "
+                "fewer than four nothing is said of the next one."
+            )
+        if not rows.groups:
+            audit |= {"summary": audit["time"][0].summary, "sources": ()}
+    made = SourceAudit(sentences=(), **audit)
+    peculiar = [each.sentence for each in made.suspects]
+    if len(peculiar) > MAX_SENTENCES:
+        more = len(peculiar) - MAX_SENTENCES
+        peculiar[MAX_SENTENCES:] = [f"{count(more, 'more peculiarity', 'more peculiarities')}."]
+    sentences = (*main_sentences(made), *peculiar, *further_sentences(made), *notes)
+    return SourceAudit(sentences=sentences, **audit)
 
 
-def errors(proba: Doubles, labels: Integers) -> NDArray[np.bool_]:
-    """Mark misclassified rows."""
-    return np.asarray(proba.argmax(axis=1) != labels)
+@dataclass(frozen=True)
+class _Rows:
+    """Validated rows of an audit; without sources there are no ``groups``."""
+
+    X: Any
+    truth: NDArray[Any]
+    classes: list[Any]
+    label: int
+    names: list[str]
+    codes: Integers
+    columns: list[Column]
+    periods: Periods | None
+
+    @property
+    def groups(self) -> Groups:
+        """Rows of each source."""
+        return [np.flatnonzero(self.codes == s) for s in range(len(self.names))]
+
+    @property
+    def fold_labels(self) -> Integers:
+        """What folds are stratified by."""
+        labels = self.truth if self.classes else fold_labels(self.truth)
+        return np.asarray(labels, dtype=np.int64)
+
+    def events(self, own: NDArray[Any]) -> int | None:
+        """Count rows of the class; None in regression."""
+        return int((self.truth[own] == self.label).sum()) if self.classes else None
+
+    def predicted(self, output: Doubles, rows: NDArray[Any] | None = None) -> Predicted:
+        """Give outputs with the truth; a numeric target with prediction intervals."""
+        truth = self.truth if rows is None else self.truth[rows]
+        output = output if rows is None else output[rows]
+        if self.classes or rows is not None or not np.isnan(output).any():
+            return Predicted(output, truth)
+        groups = self.groups or [np.arange(len(truth))]
+        return Predicted(_conformal(output, truth, groups), truth)
+
+    def measures(self, threshold: Any) -> tuple[AuditMeasure, ...]:
+        """Give the measures of the task, at thresholds of the risk."""
+        if not self.classes:
+            if threshold is not None:
+                raise ValueError(
+                    f"threshold={threshold!r} is for classes, and the target is numeric: leave it "
+                    "out."
+                )
+            return VALUE_MEASURES
+        if threshold is None:
+            prevalence = float(f"{(self.truth == self.label).mean():.2g}")
+            usual = [0.5, *([prevalence] if 0 < prevalence < 1 else [])]
+            return class_measures(len(self.classes), self.label, tuple(dict.fromkeys(usual)))
+        given = [float(each) for each in np.atleast_1d(np.asarray(threshold, dtype=float))]
+        wrong = [each for each in given if not 0 < each < 1]
+        if wrong or not given:
+            raise ValueError(f"threshold={threshold!r}: expected risks between 0 and 1.")
+        return class_measures(len(self.classes), self.label, tuple(dict.fromkeys(given)))
 
 
-def log_losses(proba: Doubles, labels: Integers) -> Doubles:
-    """Minus the log probability of each row's class."""
-    true = proba[np.arange(len(labels)), labels]
-    return np.asarray(-np.log(np.clip(true, PROBABILITY_FLOOR, 1.0)))
+def _conformal(output: Doubles, truth: Doubles, groups: Groups) -> Doubles:
+    """Make 90 % prediction intervals of each source by the residuals at the others."""
+    sizes = np.abs(truth - output[:, 0])
+    made = output.copy()
+    for own in groups:
+        others = np.delete(sizes, own) if len(groups) > 1 else sizes
+        level = min(1.0, COVERAGE * (1 + 1 / len(others)))
+        half = float(np.quantile(others, level, method="higher"))
+        made[own, 1], made[own, 2] = output[own, 0] - half, output[own, 0] + half
+    return made
 
 
-def drop_from_training(
-    folds: Sequence[Fold], sources: Integers, dropped: Sequence[int]
-) -> list[Fold]:
-    """Leave sources out of all training; a fold without other sources keeps its rows."""
-    kept = [Fold(fold.train[~np.isin(sources[fold.train], dropped)], fold.test) for fold in folds]
-    return [new if len(new.train) else old for new, old in zip(kept, folds, strict=True)]
+def _read_rows(
+    estimator: Any, X: Any, y: Any, sources: Any, time: Any, event: Any, columns: Any
+) -> _Rows:
+    """Validate everything before the first fit."""
+    if sources is None and time is None:
+        raise ValueError(
+            "sources and time are both missing: give the source of each row, its time, or both."
+        )
+    classifier = _is_classifier(estimator)
+    refuse_missing_targets(y)
+    y = column_or_1d(y, warn=True)
+    X, sources = split_source_column(X, sources)
+    if isinstance(time, str):
+        try:
+            X, time = split_source_column(X, time)
+        except ValueError as error:
+            raise ValueError(str(error).replace("sources=", "time=")) from None
+    check_consistent_length(X, y)
+    classes, truth = _read_classes(y) if classifier else ([], as_numbers(y))
+    if event is not None and not classifier:
+        raise ValueError(f"event={event!r} is for classes, and the estimator is a regressor.")
+    names, codes = [], np.zeros(len(y), dtype=np.int64)
+    if sources is not None:
+        given, codes = encode_sources(sources, y)
+        names = [str(name) for name in given]
+        _check_sources(names, len(y))
+    periods = None if time is None else read_periods(time, len(y))
+    return _Rows(
+        X, truth, classes, _find_event(event, classes), names, codes, _read_table(X, columns),
+        periods,
+    )  # fmt: skip
+
+
+def _is_classifier(estimator: Any) -> bool:
+    """Tell a classifier from a regressor; refuse what is neither, or gives no probabilities."""
+    if not is_classifier(estimator):
+        if is_regressor(estimator):
+            return False
+        raise TypeError(
+            f"estimator={type(estimator).__name__} is neither a classifier nor a regressor."
+        )
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            f"estimator={type(estimator).__name__} gives no probabilities, which an audit needs: "
+            "choose a model with predict_proba, or wrap it in CalibratedClassifierCV."
+        )
+    return True
+
+
+def _read_classes(y: NDArray[Any]) -> tuple[list[Any], Integers]:
+    check_classification_targets(y)
+    found, labels = np.unique(y, return_inverse=True)
+    classes = found.tolist()
+    if len(classes) < 2:
+        raise ValueError(f"y holds one class only, {classes[0]!r}; an audit needs two or more.")
+    return classes, labels.astype(np.int64)
+
+
+def _read_table(X: Any, columns: Sequence[str] | None) -> list[Column]:
+    """Read the columns; none of sparse rows, or of what is not a table."""
+    if issparse(X) or np.ndim(X) != 2:
+        return []
+    names = columns if columns is not None else getattr(X, "columns", None)
+    names = [f"x{j}" for j in range(np.shape(X)[1])] if names is None else names
+    return read_columns(X if hasattr(X, "columns") else np.asarray(X), [*map(str, names)])
+
+
+def _find_event(event: Any, classes: list[Any]) -> int:
+    if event is None:
+        return max(len(classes) - 1, 0)
+    texts = [str(each) for each in classes]
+    if str(event) not in texts:
+        raise ValueError(
+            f"event={event!r} is not a class.{suggestion(str(event), texts)} The classes are: "
+            f"{listed(texts)}."
+        )
+    return texts.index(str(event))
+
+
+def _check_sources(names: list[str], n_rows: int) -> None:
+    if len(names) < 2:
+        raise ValueError(
+            f"sources has 1 source, {names[0]!r}; an audit needs two or more: name a column with "
+            "several, or give `time`."
+        )
+    if len(names) > n_rows / 2:
+        raise ValueError(
+            f"sources has {len(names)} sources for {n_rows} rows: most have one row, too few to "
+            "validate a source. Use a column that groups the rows, such as site or hospital."
+        )
+
+
+def _source_notes(rows: _Rows) -> list[str]:
+    """Say what the sources do not allow."""
+    notes = []
+    if len(rows.names) == 2:
+        notes.append(
+            "sources has two sources: there are figures per source, but nothing is said of a new "
+            "one, which takes three or more."
+        )
+    elif len(rows.names) < 5:
+        notes.append(
+            f"{len(rows.names)} sources are few: the intervals for a new one are very wide, and "
+            "the estimates are pessimistic, as each model lacks much of the data."
+        )
+    if rows.classes:
+        single = [
+            f"{name} ({rows.classes[int(rows.truth[own[0]])]} in all {count(len(own), 'row')})"
+            for name, own in zip(rows.names, rows.groups, strict=True)
+            if len(np.unique(rows.truth[own])) == 1
+        ]
+        if single:
+            notes.append(f"One class only, so no AUC and no slope: {listed(single)}.")
+    if len(rows.names) > MAX_LEFT_OUT_FOLDS:
+        notes.append(
+            f"With {len(rows.names)} sources, {MAX_LEFT_OUT_FOLDS} groups of sources were left out."
+        )
+    return notes
+
+
+class _Fit(NamedTuple):
+    """A model to be fitted on one part of the rows and asked about another."""
+
+    model: str
+    way: str
+    estimator: Any
+    fold: Fold
+
+
+def _plan_fits(
+    estimator: Any, rows: _Rows, cv: int, learning_curve: bool, seeds: list[int]
+) -> list[_Fit]:
+    """List all fits: ways are "known", "new", "past", "past and new", and "learning"."""
+    models = {"model": estimator}
+    if rows.columns:
+        linear = LogisticRegression(max_iter=1000) if rows.classes else Ridge()
+        models["regression"] = make_pipeline(TableEncoder(), linear)
+    known = balanced_folds(rows.fold_labels, rows.codes, cv, seeds[0])
+    new = source_folds(rows.codes, MAX_LEFT_OUT_FOLDS) if rows.names else []
+    plan = [
+        _Fit(name, way, each, fold)
+        for name, each in models.items()
+        for way, folds in (("known", known), ("new", new))
+        for fold in folds
+    ]
+    if learning_curve and rows.names:
+        plan += [
+            _Fit("model", f"learning {size}", estimator, fold)
+            for size, fold in _learning_folds(rows.codes, new, seeds[1])
+        ]
+    if rows.periods is not None:
+        past = _learnable(expanding_folds(rows.periods.codes), rows)
+        if not past:
+            raise ValueError(
+                "time has no period whose past holds two classes: give times that cover more, or "
+                "leave `time` out."
+            )
+        plan += [_Fit("model", "past", estimator, fold) for fold in past]
+        few = source_folds(rows.codes, MAX_LEARNING_FOLDS) if rows.names else []
+        for fold in _learnable(expanding_folds(rows.periods.codes, few), rows) if few else []:
+            plan.append(_Fit("model", "past and new", estimator, fold))
+    return plan
+
+
+def _learnable(folds: list[Fold], rows: _Rows) -> list[Fold]:
+    """Keep folds whose training rows have two classes, or two values."""
+    return [each for each in folds if len(np.unique(rows.truth[each.train])) > 1]
+
+
+def _learning_folds(codes: Integers, new: Sequence[Fold], seed: int) -> Iterable[tuple[int, Fold]]:
+    """Draw numbers of sources for training, for some of the sources that are left out."""
+    rng = np.random.default_rng(seed)
+    chosen = np.sort(rng.permutation(len(new))[:MAX_LEARNING_FOLDS])
+    largest = min(len(np.unique(codes[new[f].train])) for f in chosen)
+    if largest < LEAST_TRAINING_SOURCES + MIN_LEARNING_SIZES - 1:
+        return
+    spaced = np.geomspace(LEAST_TRAINING_SOURCES, largest, LEARNING_SIZES + 1)[:-1]
+    for size in np.unique(np.round(spaced).astype(int)):
+        for f in chosen:
+            others = np.unique(codes[new[f].train])
+            drawn = rng.permutation(others)[:size]
+            train = new[f].train[np.isin(codes[new[f].train], drawn)]
+            yield int(size), Fold(train, new[f].test)
+
+
+def _run_fits(
+    fits: list[_Fit], rows: _Rows, n_jobs: int | None, progress: Callable[[int, int], Any] | None
+) -> dict[tuple[str, str], Doubles]:
+    """Give the output for all rows by model and way; NaN where a way predicts nothing."""
+    n_outputs = len(rows.classes) or 3
+    out: dict[tuple[str, str], Doubles] = {}
+    for each in fits:
+        out.setdefault((each.model, each.way), np.full((len(rows.truth), n_outputs), np.nan))
+    tasks = [
+        (
+            clone(each.estimator), safe_indexing(rows.X, each.fold.train),
+            rows.truth[each.fold.train], safe_indexing(rows.X, each.fold.test),
+            len(rows.classes) or None,
+        )
+        for each in fits
+    ]  # fmt: skip
+    if progress is not None:
+        progress(0, len(tasks))
+    for done, (number, found) in enumerate(iterate_tasks(_fit_and_predict, tasks, n_jobs), 1):
+        each = fits[number]
+        out[each.model, each.way][each.fold.test] = found
+        if progress is not None:
+            progress(done, len(tasks))
+    return out | _without_information(fits, rows)
+
+
+def _without_information(fits: list[_Fit], rows: _Rows) -> dict[tuple[str, str], Doubles]:
+    """Predict the prevalence, or the mean, of the training rows.
+
+    By cross-validation it is that of all rows, as those of folds rank their rows in reverse.
+    """
+    n_outputs = len(rows.classes) or 3
+    out: dict[tuple[str, str], Doubles] = {}
+    for each in fits:
+        if each.model != "model" or each.way not in {"known", "new"}:
+            continue
+        made = out.setdefault(("none", each.way), np.full((len(rows.truth), n_outputs), np.nan))
+        own = rows.truth[each.fold.train] if each.way == "new" else rows.truth
+        if rows.classes:
+            made[each.fold.test] = np.bincount(own, minlength=n_outputs) / len(own)
+        else:
+            made[each.fold.test, 0] = own.mean()
+    return out
 
 
 def cross_predict(
-    estimator: Any,
-    X: Any,
-    labels: Integers,
-    folds: Sequence[Fold],
-    *,
-    n_jobs: int | None = None,
-    step: Callable[[], Any] | None = None,
+    estimator: Any, X: Any, labels: Integers, folds: Sequence[Fold], *, n_jobs: int | None = None
 ) -> Doubles:
-    """Give out-of-fold probabilities, (n_rows, n_classes); ``step`` is called after each fit."""
+    """Give out-of-fold probabilities, (n_rows, n_classes)."""
     n_classes = int(labels.max()) + 1
     tasks = [
         (
@@ -199,554 +571,334 @@ def cross_predict(
     proba = np.zeros((len(labels), n_classes))
     for number, found in iterate_tasks(_fit_and_predict, tasks, n_jobs):
         proba[folds[number].test] = found
-        if step is not None:
-            step()
     return proba
 
 
-def _fit_and_predict(estimator: Any, X: Any, labels: Integers, new: Any, n_classes: int) -> Doubles:
-    out = np.zeros((len(new), n_classes))
-    present = np.unique(labels)
+def errors(proba: Doubles, labels: Integers) -> NDArray[np.bool_]:
+    """Mark misclassified rows."""
+    return np.asarray(proba.argmax(axis=1) != labels)
+
+
+def _fit_and_predict(
+    estimator: Any, X: Any, y: NDArray[Any], new: Any, n_classes: int | None
+) -> Doubles:
+    """Give probabilities, or values with the model's own prediction intervals or NaN."""
+    n_new = new.shape[0] if hasattr(new, "shape") else len(new)
+    if n_classes is None:
+        found = model_predictions(estimator.fit(X, y), new)
+        ends = found.intervals if found.intervals is not None else np.full((n_new, 2), np.nan)
+        return np.column_stack([found.y_pred, ends])
+    out = np.zeros((n_new, n_classes))
+    present = np.unique(y)
     if len(present) == 1:
         out[:, present[0]] = 1.0
         return out
-    fitted = estimator.fit(X, labels)
+    fitted = estimator.fit(X, y)
     out[:, np.asarray(fitted.classes_, dtype=int)] = fitted.predict_proba(new)
     return out
 
 
-def reference_class(labels: Integers, n_classes: int) -> int:
-    """Choose the class whose rates are reported: the second of two, else the most frequent."""
-    return 1 if n_classes == 2 else int(np.bincount(labels, minlength=n_classes).argmax())
-
-
-def calibrate_sources(
-    proba: Doubles, labels: Integers, sources: Integers, label: int
-) -> tuple[Shrunk, Shrunk]:
-    """Give calibration of each source: log slopes, and intercepts of the class against the rest."""
-    log_proba = as_log_proba(proba)
-    n_classes = log_proba.shape[1]
-    contrast = np.full(n_classes, -1 / (n_classes - 1))
-    contrast[label] = 1.0
-    found = [
-        fit_calibration(log_proba[own], labels[own], np.ones(int(own.sum())), WEAK_PRIOR)
-        for own in (sources == s for s in range(int(sources.max()) + 1))
-    ]
-    slopes = [(np.log(each.slope), each.covariance[0, 0], WEAK_PRIOR.slope**2) for each in found]
-    prior = WEAK_PRIOR.intercept**2 * float(contrast @ contrast)
-    intercepts = [
-        (contrast @ each.intercepts, contrast @ each.covariance[1:, 1:] @ contrast, prior)
-        for each in found
-    ]
-    return _replace_prior(slopes, skewed=True), _replace_prior(intercepts)
-
-
-def _replace_prior(estimates: list[tuple[Any, Any, float]], *, skewed: bool = False) -> Shrunk:
-    """Remove the weak prior of each source, and shrink towards the mean over sources instead.
-
-    Estimates are tuples of a value, its variance and the variance of the prior.
-    """
-    values, variances, priors = np.array(estimates).T
-    precision = 1 / variances - 1 / priors
-    informed = precision > 1e-6 / priors
-    own = np.where(informed, 1 / np.where(informed, precision, 1.0), np.inf)
-    return shrink(np.where(informed, values / variances * own, 0.0), own, skewed=skewed)
-
-
-def coverages(proba: Doubles, labels: Integers, sources: Integers, coverage: float) -> Doubles:
-    """Coverage of prediction sets at each source, calibrated on the other sources.
-
-    A set has the classes whose probability is above the threshold that gives the other sources'
-    rows the nominal coverage.
-    """
-    true = proba[np.arange(len(labels)), labels]
-    found = []
-    for s in range(int(sources.max()) + 1):
-        others = true[sources != s]
-        quantile = 1 - min(1.0, coverage * (1 + 1 / len(others)))
-        found.append((true[sources == s] >= np.quantile(others, quantile, method="lower")).mean())
-    return np.array(found)
-
-
-def recalibrated_loss(proba: Doubles, labels: Integers) -> float:
-    """Log loss of a source after recalibration on its own rows, by cross-validation."""
-    log_proba, losses = as_log_proba(proba), np.zeros(len(labels))
-    for train, test in deal_folds(labels, RECALIBRATION_FOLDS, np.random.default_rng(0)):
-        found = fit_calibration(log_proba[train], labels[train], np.ones(len(train))).shrunken()
-        losses[test] = -found.log_proba(log_proba[test])[np.arange(len(test)), labels[test]]
-    return float(losses.mean())
-
-
-def find_inverted(
-    proba: Doubles,
-    labels: Integers,
-    sources: Integers,
-    predict: Callable[[Sequence[int]], Doubles],
-) -> list[int]:
-    """Find sources whose labels or codes seem inverted, one at a time.
-
-    An inverted source distorts the models for the others. So the one with the strongest evidence is
-    left out of all training by ``predict``, and the others are tested again. With two sources it
-    cannot be determined which of them is inverted.
-    """
-    remaining = list(range(int(sources.max()) + 1))
-    threshold = np.log(EVIDENCE_RATIO * len(remaining))
-    found: list[int] = []
-    while True:
-        log_proba = as_log_proba(proba)
-        evidence = {s: inversion_evidence(log_proba[sources == s], labels[sources == s])
-                    for s in remaining}  # fmt: skip
-        inverted = [s for s in remaining if evidence[s] > threshold]
-        if len(inverted) < 1 or len(remaining) <= 2:
-            return sorted(found + inverted)
-        strongest = max(inverted, key=lambda s: evidence[s])
-        remaining.remove(strongest)
-        found.append(strongest)
-        if inverted == [strongest]:
-            return sorted(found)
-        proba = predict(found)
-
-
-def inversion_evidence(log_proba: Doubles, labels: Integers) -> float:
-    """Log Bayes factor of inverted probabilities against those given, for these rows.
-
-    Both are recalibrated; for two classes, inverted means exchanged.
-    """
-    ones = np.ones(len(labels))
-    as_is, inverted = (
-        fit_calibration(each, labels, ones, WIDE_INTERCEPT_PRIOR).log_evidence
-        for each in (log_proba, log_softmax(-log_proba, axis=1))
-    )
-    return inverted - as_is
-
-
-@dataclass(frozen=True)
-class AuditedSource:
-    """Estimates for one source.
-
-    Parameters
-    ----------
-    name : str
-        The source.
-    n_rows : int
-        Its rows.
-    cv_error, cv_log_loss : float
-        By cross-validation, with other rows of the source in training.
-    leave_source_out_error, leave_source_out_log_loss : float
-        With the source left out of training.
-    shrunken_error : float
-        Leave-source-out error, shrunk towards the mean over sources.
-    shrunken_error_ci_low, shrunken_error_ci_high : float
-        95 % confidence interval of the shrunken error.
-    observed_rate : float
-        Share of the reference class.
-    mean_predicted_risk : float
-        Mean leave-source-out probability of the reference class.
-    calibration_slope : float
-        Of the leave-source-out log-odds; below 1 the model is overconfident at this source.
-    calibration_slope_ci_low, calibration_slope_ci_high : float
-        95 % confidence interval of the calibration slope.
-    calibration_intercept : float
-        Of the log-odds of the reference class; above 0 its probabilities are too low.
-    calibration_intercept_ci_low, calibration_intercept_ci_high : float
-        95 % confidence interval of the calibration intercept.
-    coverage : float
-        Coverage of prediction sets that have 90 % coverage at the other sources.
-    inverted : bool
-        Whether the labels fit inverted leave-source-out predictions better: labels or codes may
-        be inverted.
-    """
-
-    name: str
-    n_rows: int
-    cv_error: float
-    cv_log_loss: float
-    leave_source_out_error: float
-    leave_source_out_log_loss: float
-    shrunken_error: float
-    shrunken_error_ci_low: float
-    shrunken_error_ci_high: float
-    observed_rate: float
-    mean_predicted_risk: float
-    calibration_slope: float
-    calibration_slope_ci_low: float
-    calibration_slope_ci_high: float
-    calibration_intercept: float
-    calibration_intercept_ci_low: float
-    calibration_intercept_ci_high: float
-    coverage: float
-    inverted: bool = False
-
-
-@dataclass(frozen=True)
-class SourceAudit:
-    """Validation of a classifier at known sources and at new ones.
-
-    Returned by :func:`source_audit`; prints a summary and a table.
-
-    Parameters
-    ----------
-    sources : tuple of AuditedSource
-        Validation of each source, in the order of their names: ``name``, ``n_rows``, ``cv_error``,
-        ``leave_source_out_error`` and so on, as in the table.
-    reference_class : object
-        The class whose rates and calibration are reported.
-    cv_error, cv_log_loss : float
-        By cross-validation, averaged over the sources.
-    leave_source_out_error : float
-        Expected error at a new source: leave-source-out error, averaged over the sources.
-    leave_source_out_error_ci_low, leave_source_out_error_ci_high : float
-        95 % confidence interval of the expected error at a new source.
-    leave_source_out_log_loss : float
-        Expected log loss at a new source.
-    prediction_limit : float
-        Upper 90 % prediction limit of the error at one new source; 1 if the sources are too few.
-    source_accuracy : float
-        Accuracy of a random forest that predicts the source from the features.
-    source_majority_rate : float
-        Share of the largest source, the accuracy by chance.
-    column_shifts : tuple of ColumnShift
-        Columns that differ most between sources (covariate shift): ``column``, ``strength``,
-        ``source``, ``in_source``, ``in_others``.
-    worst_source : str
-        The source with the highest leave-source-out log loss.
-    recommendation : str
-        How to improve the predictions at that source.
-    """
-
-    sources: tuple[AuditedSource, ...]
-    reference_class: Any
-    cv_error: float
-    cv_log_loss: float
-    leave_source_out_error: float
-    leave_source_out_error_ci_low: float
-    leave_source_out_error_ci_high: float
-    leave_source_out_log_loss: float
-    prediction_limit: float
-    source_accuracy: float
-    source_majority_rate: float
-    column_shifts: tuple[ColumnShift, ...]
-    worst_source: str
-    recommendation: str
-
-    @property
-    def error_ratio(self) -> float:  # numpydoc ignore=RT01
-        """Leave-source-out error divided by the cross-validation error."""
-        return self.leave_source_out_error / self.cv_error if self.cv_error > 0 else float("inf")
-
-    @property
-    def inverted_sources(self) -> tuple[str, ...]:  # numpydoc ignore=RT01
-        """Sources whose labels or codes may be inverted."""
-        return tuple(each.name for each in self.sources if each.inverted)
-
-    @property
-    def summary(self) -> str:  # numpydoc ignore=RT01
-        """Expected error at a new source, with its confidence interval and prediction limit."""
-        low, high = self.leave_source_out_error_ci_low, self.leave_source_out_error_ci_high
-        expected = (
-            f"Expected error at a new source: {self.leave_source_out_error:.3f} (95% CI {low:.2f} "
-            f"to {high:.2f}); cross-validation: {self.cv_error:.3f}."
-        )
-        if self.prediction_limit >= 1:
-            return f"{expected} {len(self.sources)} sources are too few for a 90% prediction limit."
-        return f"{expected} 90% prediction limit for one new source: {self.prediction_limit:.3f}."
-
-    @property
-    def sentences(self) -> tuple[str, ...]:  # numpydoc ignore=RT01
-        """The main results."""
-        found = [self.summary]
-        if self.inverted_sources:
-            found.append(
-                f"Check {', '.join(self.inverted_sources)} first: the labels fit inverted "
-                "leave-source-out predictions better. Labels or codes may be inverted."
-            )
-        found.append(
-            f"Source identifiable from the features: {self.source_accuracy:.0%} of rows "
-            f"(chance, the largest source: {self.source_majority_rate:.0%})."
-        )
-        if self.column_shifts and self.column_shifts[0].strength > 0:
-            first = self.column_shifts[0]
-            found.append(
-                f"Largest covariate shift: {first.column} ({first.in_source} in {first.source}, "
-                f"{first.in_others} in the other sources)."
-            )
-        found.append(
-            f"Highest leave-source-out log loss: {self.worst_source}. {self.recommendation}"
-        )
-        return tuple(found)
-
-    def table(self) -> TableBlock:
-        """Give the validation of each source as a table.
-
-        Returns
-        -------
-        TableBlock
-            One row per source.
-        """
-        heads = ("rows", "CV error", "LSO error", "95% CI", "CV log loss", "LSO log loss",
-                 "observed rate", "mean predicted risk", "calibration slope",
-                 "calibration intercept", "coverage")  # fmt: skip
-        columns = (Heading("source"), *(Heading(head, numeric=True) for head in heads))
-        rows = []
-        for each in self.sources:
-            texts = (
-                str(each.n_rows), f"{each.cv_error:.3f}", f"{each.leave_source_out_error:.3f}",
-                f"{each.shrunken_error_ci_low:.2f}-{each.shrunken_error_ci_high:.2f}",
-                f"{each.cv_log_loss:.3f}", f"{each.leave_source_out_log_loss:.3f}",
-                f"{each.observed_rate:.0%}", f"{each.mean_predicted_risk:.0%}",
-                f"{each.calibration_slope:.2f}", f"{each.calibration_intercept:+.2f}",
-                f"{each.coverage:.0%}",
-            )  # fmt: skip
-            name = Field(each.name, tag="inverted?" if each.inverted else "")
-            rows.append((name, *(Field(text) for text in texts)))
-        legend = LEGEND.format(reference_class=str(self.reference_class))
-        return TableBlock(columns, rows, "Validation of each source", legend=legend)
-
-    def __str__(self) -> str:
-        return "\n".join([*self.sentences, "", text_table(self.table(), TABLE_WIDTH)])
-
-    def _repr_html_(self) -> str:
-        sentences = "".join(f"<p>{escape(each)}</p>" for each in self.sentences)
-        return sentences + html_table(self.table())
-
-
-def source_audit(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    sources: Any,
+def _summarise(
+    new: Predicted,
+    known: Predicted,
     *,
-    columns: Sequence[str] | None = None,
-    cv: int = 5,
-    n_jobs: int | None = None,
-    random_state: Any = None,
-    progress: Callable[[int, int], Any] | None = None,
-) -> SourceAudit:
-    r"""Validate a classifier at known sources and at new ones.
+    measures: Sequence[AuditMeasure],
+    rows: _Rows,
+    interval: str,
+) -> dict[str, Any]:
+    """Measure each source, by left-out predictions and by cross-validation, and pool."""
+    groups, everything = rows.groups, [np.arange(len(rows.truth))]
+    summary = []
+    by_source: list[dict[str, Estimate]] = [{} for _ in groups]
+    inside: list[dict[str, float | None]] = [{} for _ in groups]
+    for measure in measures:
+        found = measure.function(new, groups)
+        pooled = found.pooled(interval)
+        whole = measure.function(known, everything).values[0]
+        summary.append(_summary_of(measure, found, pooled, whole))
+        own = measure.function(known, groups).values
+        for s, each in enumerate(_estimates(found, pooled)):
+            by_source[s][measure.name] = each
+            inside[s][measure.name] = _plain(own[s])
+    counts = missing_counts(rows.columns, groups)
+    sources = tuple(
+        AuditedSource(
+            source=name, n=len(own), events=rows.events(own), measures=by_source[s],
+            cross_validation=inside[s],
+            missing={column: int(gone[s]) for column, gone in counts if gone[s]},
+        )
+        for s, (name, own) in enumerate(zip(rows.names, groups, strict=True))
+    )  # fmt: skip
+    return {"summary": tuple(summary), "sources": sources}
 
-    Cross-validation has rows of every source in training, so it estimates the performance at
-    known sources. Leave-one-source-out (internal-external) cross-validation leaves each source
-    out of training in turn, and estimates the performance at a new source.
 
-    Parameters
-    ----------
-    estimator : classifier
-        Unfitted, with ``predict_proba``. It is source-blind: the source is not among its features.
-    X : array-like or dataframe of shape (n_samples, n_features)
-        Rows, as the estimator takes them.
-    y : array-like of shape (n_samples,)
-        Classes.
-    sources : array-like of shape (n_samples,)
-        Source of each row.
-    columns : sequence of str, default=None
-        Names of the columns, where ``X`` has none of its own.
-    cv : int, default=5
-        Folds of the cross-validation, stratified by source and class. With more than ten sources,
-        groups of sources with about a tenth of the rows are left out together.
-    n_jobs : int, default=None
-        Number of processes, as in joblib; results do not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the folds.
-    progress : callable, default=None
-        Called as ``progress(done, total)`` at the start and after each fit.
-
-    Returns
-    -------
-    SourceAudit
-        Estimates; ``print`` shows a summary and a table.
-
-    Notes
-    -----
-    With leave-source-out errors e of S sources, the 95 % confidence interval of the mean is
-    mean(e) ± t(.975; S - 1) sd(e) / sqrt(S - 1), and the upper 90 % prediction limit for one new
-    source is mean(e) + t(.9; S - 1) sd(e) sqrt(1 + 1 / S). Each model is fitted without one
-    source; with few sources the estimates are therefore conservative.
-
-    Errors, calibration slopes and calibration intercepts of single sources are shrunk towards
-    their mean by random effects, :math:`N(\mu, \tau^2)` with both unknown. A source of one class
-    also has these estimates, from the other sources.
-
-    A source is reported as inverted if the leave-source-out probabilities fit its labels better
-    inverted (for two classes: exchanged) than as they are, with odds of 20 S to 1. Slope and
-    intercept are free in both fits, so that another class frequency does not count as inversion.
-    If there are several, the one with the strongest evidence is left out of all training before
-    the others are tested again.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from ensemblage.datasets import make_multi_source
-    >>> from ensemblage.sources import source_audit
-    >>> X, y, sources = make_multi_source(5, n_samples=500, random_state=0, return_sources=True)
-    >>> audit = source_audit(LogisticRegression(), X, y, sources, random_state=0)
-    >>> audit.leave_source_out_error > audit.cv_error
-    True
-    """
-    classes, labels, names, codes = _validate(X, y, sources)
-    seed = draw_seeds(random_state, 1)[0]
-    folds = balanced_folds(labels, codes, cv, seed)
-    left_out_folds = source_folds(codes, MAX_LEFT_OUT_FOLDS)
-    step = _counter(len(folds) + len(left_out_folds) + IDENTIFICATION_FOLDS, progress)
-    known = cross_predict(estimator, X, labels, folds, n_jobs=n_jobs, step=step)
-    new = cross_predict(estimator, X, labels, left_out_folds, n_jobs=n_jobs, step=step)
-
-    def predict_without(dropped: Sequence[int]) -> Doubles:
-        kept = drop_from_training(left_out_folds, codes, dropped)
-        return cross_predict(estimator, X, labels, kept, n_jobs=n_jobs)
-
-    inverted = find_inverted(new, labels, codes, predict_without)
-    audited = audit_sources(known, new, labels, codes, names, inverted)
-    worst = max(range(len(audited)), key=lambda s: audited[s].leave_source_out_log_loss)
-    recalibrated = recalibrated_loss(new[codes == worst], labels[codes == worst])
-    shown = columns if columns is not None else getattr(X, "columns", None)
-    shown = [f"x{j}" for j in range(np.shape(X)[1])] if shown is None else list(map(str, shown))
-    read = read_columns(X if hasattr(X, "columns") else np.asarray(X), shown)
-    shifts = sorted((column_shift(each, codes, names) for each in read), key=lambda s: -s.strength)
-    return SourceAudit(
-        sources=audited,
-        reference_class=classes.tolist()[reference_class(labels, len(classes))],
-        **summarise_errors(audited),
-        source_accuracy=_source_accuracy(X, codes, seed, n_jobs, step),
-        source_majority_rate=float(np.bincount(codes).max() / len(codes)),
-        column_shifts=tuple(shifts[:MAX_SHIFTS]),
-        worst_source=audited[worst].name,
-        recommendation=_recommendation(audited[worst], recalibrated),
+def _summary_of(
+    measure: AuditMeasure, found: SourceEstimates, pooled: PooledEstimate | None, inside: float
+) -> MeasureSummary:
+    name, whole = measure.name, _plain(inside)
+    if pooled is None:
+        n_sources = int(found.known.sum())
+        return MeasureSummary(name, whole, None, None, None, None, None, None, None, n_sources)
+    mean, low, high, new_low, new_high = (_plain(min(each, measure.upper)) for each in pooled[:5])
+    return MeasureSummary(
+        name, whole, mean, low, high, new_low, new_high, pooled.tau, pooled.i2, pooled.n_sources
     )
 
 
-def _validate(X: Any, y: Any, sources: Any) -> tuple[NDArray[Any], Integers, list[str], Integers]:
-    """Give classes and labels, names and codes of sources."""
-    refuse_missing_targets(y)
-    y = column_or_1d(y, warn=True)
-    check_consistent_length(X, y)
-    check_classification_targets(y)
-    classes, labels = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            f"y holds one class only, {classes.tolist()[0]!r}; an audit needs two or more."
+def _estimates(found: SourceEstimates, pooled: PooledEstimate | None) -> list[Estimate]:
+    """Give the measure of each source; the weights are those of the random-effects mean."""
+    known = found.known
+    low, high = found.limits()
+    errors = found.standard_errors
+    tau2 = 0.0 if pooled is None else pooled.tau**2
+    weights = np.where(known, 1 / (np.where(known, found.variances, 1.0) + tau2), 0.0)
+    shares = weights / weights.sum() if known.any() else weights
+    return [
+        Estimate(*map(_plain, (value, *parts)))
+        if known[s]
+        else Estimate(_plain(value), None, None, None)
+        for s, (value, *parts) in enumerate(
+            zip(found.values, errors, low, high, shares, strict=True)
         )
-    names, codes = encode_sources(sources, y)
-    if len(names) < 2:
-        raise ValueError(f"sources has {len(names)} source; an audit needs two or more.")
-    if len(names) > len(y) / 2:
-        raise ValueError(
-            f"sources has {len(names)} sources for {len(y)} rows: most have one row, too few to "
-            "validate a source. Use a column that groups the rows, such as site or hospital."
-        )
-    return classes, labels.astype(np.int64), [str(name) for name in names], codes
+    ]
 
 
-def _counter(total: int, progress: Callable[[int, int], Any] | None) -> Callable[[], None]:
-    """Report the start; return a function that reports one more fit."""
-    done = 0
-
-    def step() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, total)
-
-    if progress is not None:
-        progress(0, total)
-    return step
+def _plain(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None
 
 
-def audit_sources(
-    known: Doubles,
-    new: Doubles,
-    labels: Integers,
-    sources: Integers,
-    names: Sequence[str],
-    inverted: Sequence[int],
-) -> tuple[AuditedSource, ...]:
-    """Collect the estimates of each source.
+def _drawn(new: Predicted, rows: _Rows, sources: Sequence[AuditedSource]) -> dict[str, Any]:
+    """Compute what is drawn, for all rows and for each source."""
+    parts = [np.arange(len(rows.truth)), *rows.groups]
+    grid: dict[str, Any] = {}
+    if rows.classes:
+        risk, events = new.of_class(rows.label)
+        thresholds, edges = decision_thresholds(risk), risk_edges(risk)
+        made = [class_curves(risk[own], events[own], thresholds, edges) for own in parts]
+        grid = {"thresholds": tuple(thresholds.tolist()), "risk_edges": tuple(edges.tolist())}
+    else:
+        made = [Curves(value_curve(new.output[own, 0], new.truth[own])) for own in parts]
+    drawn = tuple(
+        replace(source, curves=each) for source, each in zip(sources, made[1:], strict=True)
+    )
+    return grid | {"curves": made[0], "sources": drawn}
 
-    ``known`` are out-of-fold probabilities of the cross-validation, ``new`` those of
-    leave-source-out validation.
-    """
-    counts = np.bincount(sources).astype(float)
 
-    def means(values: NDArray[Any]) -> Doubles:
-        return np.asarray(np.bincount(sources, values.astype(float)) / counts)
-
-    label = reference_class(labels, new.shape[1])
-    leave_source_out_error = means(errors(new, labels))
-    shrunken = shrink_shares(leave_source_out_error * counts, counts)
-    slopes, intercepts = calibrate_sources(new, labels, sources, label)
-    estimates = {
-        "cv_error": means(errors(known, labels)),
-        "cv_log_loss": means(log_losses(known, labels)),
-        "leave_source_out_error": leave_source_out_error,
-        "leave_source_out_log_loss": means(log_losses(new, labels)),
-        "shrunken_error": shrunken.values,
-        "shrunken_error_ci_low": shrunken.low,
-        "shrunken_error_ci_high": shrunken.high,
-        "observed_rate": means(labels == label),
-        "mean_predicted_risk": means(new[:, label]),
-        "calibration_slope": np.exp(slopes.values),
-        "calibration_slope_ci_low": np.exp(slopes.low),
-        "calibration_slope_ci_high": np.exp(slopes.high),
-        "calibration_intercept": intercepts.values,
-        "calibration_intercept_ci_low": intercepts.low,
-        "calibration_intercept_ci_high": intercepts.high,
-        "coverage": coverages(new, labels, sources, COVERAGE),
+def _references(
+    summarise: Callable[[Predicted, Predicted], dict[str, Any]],
+    rows: _Rows,
+    found: dict[tuple[str, str], Doubles],
+    sources: Sequence[AuditedSource],
+) -> tuple[ReferenceModel, ...]:
+    """Summarise the references, and compare them with the model by the loss of each source."""
+    labels = {
+        "none": "prevalence" if rows.classes else "mean",
+        "regression": "logistic regression" if rows.classes else "ridge regression",
     }
-    return tuple(
-        AuditedSource(
-            name=name, n_rows=int(counts[s]), inverted=s in inverted,
-            **{estimate: float(values[s]) for estimate, values in estimates.items()},
+    loss = LOSSES[CLASSIFICATION.name if rows.classes else REGRESSION.name]
+    made = []
+    for name, label in labels.items():
+        if (name, "new") not in found:
+            continue
+        parts = summarise(*(rows.predicted(found[name, way]) for way in ("new", "known")))
+        ours, theirs = (
+            np.array([each.measures[loss].value for each in some], dtype=float)
+            for some in (sources, parts["sources"])
         )
-        for s, name in enumerate(names)
+        differences = ours - theirs
+        limits: tuple[float | None, float | None] = (None, None)
+        if len(differences) > 2:
+            se = differences.std(ddof=1) / np.sqrt(len(differences))
+            half = float(student.ppf(UPPER_975, len(differences) - 1) * se)
+            limits = float(differences.mean()) - half, float(differences.mean()) + half
+        made.append(
+            ReferenceModel(
+                reference={"none": "no-information"}.get(name, label.replace(" ", "-")),
+                label=label,
+                measures={
+                    each.measure: Estimate(each.mean, None, each.low, each.high)
+                    for each in parts["summary"]
+                },
+                cross_validation={
+                    each.measure: each.cross_validation for each in parts["summary"]
+                },
+                difference=float(differences.mean()), low=limits[0], high=limits[1],
+            )
+        )  # fmt: skip
+    return tuple(made)
+
+
+def _each_class(
+    new: Predicted, known: Predicted, rows: _Rows, interval: str
+) -> tuple[ClassSummary, ...]:
+    """Summarise each class against the rest, where there are several."""
+    if len(rows.classes) < 3:
+        return ()
+    everything, made = [np.arange(len(rows.truth))], []
+    for label, name in enumerate(rows.classes):
+        parts = []
+        for measure in measures_of_class(label):
+            found = measure.function(new, rows.groups)
+            whole = measure.function(known, everything).values[0]
+            parts.append(_summary_of(measure, found, found.pooled(interval), whole))
+        made.append(ClassSummary(str(name), tuple(parts)))
+    return tuple(made)
+
+
+def _learning(
+    fits: list[_Fit],
+    found: dict[tuple[str, str], Doubles],
+    rows: _Rows,
+    summary: Sequence[MeasureSummary],
+) -> LearningCurve | None:
+    """Average the loss at left-out sources by the number of sources in training.
+
+    Where only some are left out, the differences are theirs, and the last point is that of all.
+    """
+    sizes = sorted({int(each.way.split()[1]) for each in fits if each.way.startswith("learning")})
+    if not sizes:
+        return None
+    measures = VALUE_MEASURES if not rows.classes else class_measures(len(rows.classes), 0, ())
+    loss = LOSSES[CLASSIFICATION.name if rows.classes else REGRESSION.name]
+    [measure] = [each for each in measures if each.name == loss]
+    predicted = np.flatnonzero(~np.isnan(found["model", f"learning {sizes[0]}"][:, 0]))
+    groups = [np.flatnonzero(rows.codes[predicted] == s) for s in np.unique(rows.codes[predicted])]
+    largest = int(
+        np.median(
+            [
+                len(np.unique(rows.codes[each.fold.train]))
+                for each in fits if each.way == "new" and each.model == "model"
+            ]
+        )
+    )  # fmt: skip
+    ways = {size: f"learning {size}" for size in sizes if size < largest} | {largest: "new"}
+    values = np.array(
+        [
+            measure.function(rows.predicted(found["model", way], predicted), groups).values
+            for way in ways.values()
+        ]
+    )
+    [whole] = [each.mean for each in summary if each.measure == loss]
+    values += (values[-1].mean() if whole is None else whole) - values[-1].mean()
+    inverse = 1 / np.array([*ways], dtype=float)
+    inverse -= inverse.mean()
+    slopes = inverse @ values / (inverse @ inverse)  # of each source
+    last, slope = float(values[-1].mean()), float(slopes.mean())
+    half = float(student.ppf(UPPER_975, len(slopes) - 1) * slopes.std(ddof=1))
+    half *= 0.5 / largest / np.sqrt(len(slopes))
+    one_more, twice = (
+        last + slope * (1 / more - 1 / largest) for more in (largest + 1, 2 * largest)
+    )
+    return LearningCurve(
+        loss, tuple(ways), tuple(values.mean(axis=1).tolist()), one_more, twice,
+        float(twice - half), float(twice + half),
     )  # fmt: skip
 
 
-def summarise_errors(audited: Sequence[AuditedSource]) -> dict[str, float]:
-    """Average over the sources, each with equal weight."""
-    left_out = np.array([each.leave_source_out_error for each in audited])
-    low, high = mean_limits(left_out)
-    return {
-        "cv_error": float(np.mean([each.cv_error for each in audited])),
-        "cv_log_loss": float(np.mean([each.cv_log_loss for each in audited])),
-        "leave_source_out_error": float(left_out.mean()),
-        "leave_source_out_error_ci_low": max(0.0, low),
-        "leave_source_out_error_ci_high": min(1.0, high),
-        "leave_source_out_log_loss": float(
-            np.mean([each.leave_source_out_log_loss for each in audited])
-        ),
-        "prediction_limit": min(1.0, upper_prediction_limit(left_out, COVERAGE)),
-    }
+def _suspects(
+    estimator: Any,
+    new: Predicted,
+    rows: _Rows,
+    measures: Sequence[AuditMeasure],
+    n_jobs: int | None,
+) -> tuple[Suspect, ...]:
+    """Find what is peculiar in sources."""
+    groups, names, found = rows.groups, rows.names, []
+    if rows.classes:
+        left_out = source_folds(rows.codes, MAX_LEFT_OUT_FOLDS)
+
+        def predict_without(dropped: Sequence[int]) -> Doubles:
+            kept = drop_from_training(left_out, rows.codes, dropped)
+            return cross_predict(estimator, rows.X, rows.truth, kept, n_jobs=n_jobs)
+
+        z = signal_z(new, groups)
+        for s in find_inverted(new, rows.codes, predict_without):
+            text = (
+                f"Check {names[s]} first: the labels fit inverted predictions better "
+                f"(AUC {-z[s]:.1f} standard errors below one half). Labels or codes may be "
+                "inverted."
+            )
+            found.append(Suspect(names[s], "inverted", None, text))
+        inverted = {each.source for each in found}
+        areas = next(each for each in measures if each.name == "auc").function(new, groups)
+        found += [
+            each for each in without_signal(areas, areas.pooled(), names)
+            if each.source not in inverted
+        ]  # fmt: skip
+        if len(rows.classes) == 2:
+            found += other_prevalence(rows.truth == rows.label, groups, names)
+    else:
+        found += _inverted_values(new, groups, names, measures)
+    found += other_coding(rows.columns, groups, names)
+    found += other_missingness(missing_counts(rows.columns, groups), groups, names)
+    return tuple(found)
 
 
-def _source_accuracy(
-    X: Any, sources: Integers, seed: int, n_jobs: int | None, step: Callable[[], Any]
-) -> float:
-    """Out-of-fold accuracy of a random forest that predicts the source from the features."""
-    rng = np.random.default_rng(seed)
-    some = np.sort(rng.permutation(len(sources))[:MAX_IDENTIFICATION_ROWS])
-    codes = np.unique(sources[some], return_inverse=True)[1].astype(np.int64)
-    forest = RandomForestClassifier(100, min_samples_leaf=3, random_state=seed)
-    model = make_pipeline(TableEncoder(), forest)
-    folds = deal_folds(codes, IDENTIFICATION_FOLDS, rng)
-    proba = cross_predict(model, safe_indexing(X, some), codes, folds, n_jobs=n_jobs, step=step)
-    return float(1 - errors(proba, codes).mean())
-
-
-def _recommendation(worst: AuditedSource, recalibrated: float) -> str:
-    """Recommend a check of the labels, recalibration, or training on the source's own rows."""
-    before, after = worst.leave_source_out_log_loss, worst.cv_log_loss
-    if worst.inverted:
-        return "Check its labels and codes first."
-    if recalibrated < before - 0.5 * max(before - after, 0.05 * before):
-        return (
-            "Recalibration on labelled rows of this source lowers its log loss from "
-            f"{before:.3f} to {recalibrated:.3f}."
+def _inverted_values(
+    new: Predicted, groups: Groups, names: Sequence[str], measures: Sequence[AuditMeasure]
+) -> list[Suspect]:
+    """Name sources where a numeric target falls as its prediction rises, significantly."""
+    slopes = next(each for each in measures if each.name == "slope").function(new, groups)
+    z = slopes.estimates / np.sqrt(slopes.variances)
+    limit = student.ppf(1 - 0.05 / len(names), 30)
+    return [
+        Suspect(
+            names[s], "inverted", None,
+            f"Check {names[s]} first: the target falls as its prediction rises (slope "
+            f"{slopes.values[s]:.2f}). The target or codes may be inverted.",
         )
-    if after < 0.95 * before:
-        return (
-            "The relation between features and classes differs here; training on rows of this "
-            f"source lowers its log loss from {before:.3f} to {after:.3f}."
-        )
-    return (
-        "Training on rows of this source hardly changes its log loss "
-        f"({before:.3f} without, {after:.3f} with)."
-    )
+        for s in np.flatnonzero(np.nan_to_num(z) < -limit).tolist()
+    ]  # fmt: skip
+
+
+def drop_from_training(
+    folds: Sequence[Fold], sources: Integers, dropped: Sequence[int]
+) -> list[Fold]:
+    """Leave sources out of all training; a fold without other sources keeps its rows."""
+    kept = [Fold(fold.train[~np.isin(sources[fold.train], dropped)], fold.test) for fold in folds]
+    return [new if len(new.train) else old for new, old in zip(kept, folds, strict=True)]
+
+
+def _over_time(
+    fits: list[_Fit],
+    found: dict[tuple[str, str], Doubles],
+    rows: _Rows,
+    measures: Sequence[AuditMeasure],
+    known: Predicted,
+) -> tuple[TimeValidation, ...]:
+    """Measure each period by models of the past, at all sources and at left-out ones."""
+    periods = rows.periods
+    assert periods is not None  # noqa: S101  by the caller
+    # conformal intervals would need residuals of the future
+    chosen = [each for each in measures if each.name not in {"coverage", "width"}]
+    everything, made = [np.arange(len(rows.truth))], []
+    for way in ("past", "past and new"):
+        if ("model", way) not in found:
+            continue
+        output = found["model", way]
+        predicted = np.flatnonzero(~np.isnan(output[:, 0]))
+        codes = periods.codes[predicted]
+        shown = np.unique(codes)
+        groups = [np.flatnonzero(codes == each) for each in shown]
+        new = rows.predicted(output, predicted)
+        by_period: list[dict[str, Estimate]] = [{} for _ in shown]
+        summary = []
+        for measure in chosen:
+            estimates = measure.function(new, groups)
+            whole = measure.function(known, everything).values[0]
+            summary.append(_summary_of(measure, estimates, next_period(estimates), whole))
+            for place, each in zip(by_period, _estimates(estimates, None), strict=True):
+                place[measure.name] = each
+        trained = {
+            int(periods.codes[each.fold.test[0]]): len(each.fold.train)
+            for each in fits if each.way == way
+        }  # fmt: skip
+        validated = tuple(
+            AuditedSource(
+                source=periods.names[period], n=len(own), events=rows.events(predicted[own]),
+                measures=place, n_train=trained[int(period)],
+            )
+            for period, own, place in zip(shown, groups, by_period, strict=True)
+        )  # fmt: skip
+        made.append(TimeValidation(way == "past and new", validated, tuple(summary)))
+    return tuple(made)

@@ -149,3 +149,10 @@ def mixture_limits(means: Doubles, deviations: Doubles) -> tuple[float, float]:
         quantile(1 - UPPER_975, lows.min(), lows.max()),
         quantile(UPPER_975, highs.min(), highs.max()),
     )
+
+
+def upper_prediction_limit(values: Doubles, probability: float) -> float:
+    """Upper prediction limit of one new source's value, at a probability, by Student's t."""
+    n = len(values)
+    half = student.ppf(probability, n - 1) * values.std(ddof=1) * np.sqrt(1 + 1 / n)
+    return float(values.mean() + half)
