@@ -75,7 +75,7 @@ def draw_errors(ax: Axes, audit: SourceAudit) -> None:
     ax.set_title(
         f"error of cross-validation {cv:.0f}%, on a new island {expected:.0f}%", fontsize=11
     )
-    ax.legend(fontsize=8, frameon=False, loc="upper right", bbox_to_anchor=(1, 0.86))
+    ax.legend(fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1, 0.27))
     ax.spines[["top", "right"]].set_visible(False)
 
 

@@ -167,13 +167,14 @@ def test_other_codes():
     [found] = other_coding([Column("sex", values=sex)], GROUPS, NAMES)
     assert found.kind == "coding"
     assert found.sentence == (
-        "a: sex has female and male, which no other source has (elsewhere f and m): check its "
-        "coding."
+        "a: sex has female and male, which no other source has (elsewhere f and m): another "
+        "population, or another coding."
     )
     smoker = np.random.default_rng(0).integers(0, 2, 300) + 1.0 * (SOURCES == 2)
     [found] = other_coding([Column("smoker", smoker)], GROUPS, NAMES)
     assert found.sentence == (
-        "c: smoker has 2, which no other source has (elsewhere 0 and 1): check its coding."
+        "c: smoker has 2, which no other source has (elsewhere 0 and 1): another "
+        "population, or another coding."
     )
 
 

@@ -25,7 +25,7 @@ WIDE = 960.0
 """Pixels of a drawing on a screen."""
 NARROW = 350.0
 """Pixels of a drawing on a phone."""
-PANEL = (190.0, 160.0)
+PANEL = (198.0, 160.0)
 """Size of a small figure."""
 PANEL_EDGES = (38.0, 6.0, 184.0, 138.0)
 """Left, top, right and bottom end of its axes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 from html import escape
 
@@ -306,7 +307,13 @@ class SourceAudit(Struct, frozen=True, kw_only=True):
 
     def _known_measures(self) -> tuple[AuditMeasure, ...]:
         if self.task == REGRESSION.name:
-            return VALUE_MEASURES
+            # as many decimals for all measures in the unit of the target: four digits of the RMSE
+            error = self["rmse"].cross_validation or 1.0
+            decimals = max(0, 3 - math.floor(math.log10(error)))
+            return tuple(
+                each._replace(digits=decimals) if each.digits is None else each
+                for each in VALUE_MEASURES
+            )
         names = (each.measure.partition("@")[2] for each in self.summary)
         thresholds = dict.fromkeys(float(each) for each in names if each)
         n_classes = len(self.classes) or 2
@@ -327,7 +334,7 @@ class SourceAudit(Struct, frozen=True, kw_only=True):
         """
         what = "next period" if self.time and not self.sources else "new source"
         heads = ["CV", "mean", "95% CI", what, "tau", "I²"]
-        heads += [each.label for each in self.references]
+        heads += [_named(each).removeprefix("the ") for each in self.references]
         columns = (Heading("measure"), *(Heading(head, numeric=True) for head in heads))
         rows = []
         for measure, each in zip(self.measures, self.summary, strict=True):

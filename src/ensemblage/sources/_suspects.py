@@ -345,7 +345,7 @@ def _other_codes(
             )
             text = (
                 f"{names[s]}: {column.name} has {shown}, which no other source has (elsewhere "
-                f"{others}): check its coding."
+                f"{others}): another population, or another coding."
             )
             found.append(Suspect(names[s], "coding", column.name, text))
     return found
