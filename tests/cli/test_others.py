@@ -54,6 +54,30 @@ def test_json(run, table):
     assert (document["method"], document["event"]) == ("logistic", "ill")
 
 
+def test_stored_fits_are_not_computed_again(run, table, tmp_path):
+    asked = ["audit", table, *AUDIT, "-m", "logistic", "--folds", 2, "--json"]
+    plain = run(*asked)
+    assert "Resuming" not in plain.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["sites.csv"]
+    first = run(*asked, "--results", "r.sqlite")
+    assert first.exit_code == 0, first.output
+    assert "Resuming" not in first.stderr
+    again = run(*asked, "--results", "r.sqlite")
+    assert "Resuming: 10 of 10 fits stored in r.sqlite." in again.stderr
+    other = run(*asked, "--results", "r.sqlite", "--seed", 1)
+    assert "Resuming: 3 of 10 fits stored in r.sqlite." in other.stderr
+    assert plain.stdout == first.stdout == again.stdout != other.stdout
+    table.write_text(table.read_text(encoding="utf-8").replace("ill", "bad", 1), encoding="utf-8")
+    assert "Resuming" not in run(*asked, "--results", "r.sqlite").stderr
+    text = run(*asked, "--results", table)
+    assert text.exit_code == 2
+    assert "--results" in text.stderr
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    text = run(*asked, "--results", "notes.txt")
+    assert (text.exit_code, text.stdout) == (1, "")
+    assert "notes.txt is not a results file" in text.stderr
+
+
 def test_the_method_of_a_model_file_is_audited(run, table):
     made = run("fit", table, "--target", "outcome", "--drop", "site", "-m", "logistic",
                "-o", "m.skops", "--jobs", 1)  # fmt: skip

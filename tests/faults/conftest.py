@@ -176,6 +176,23 @@ def site_model(tmp_path_factory):
 
 
 @pytest.fixture
+def audited(tmp_path, watched):
+    """Make an audit of six forests and six regressions over four sources."""
+
+    def make(name, jobs=2):
+        command = ["audit", "rows.csv", "-t", "y", "--source", "site", "-m", "forest", "--json"]
+        command += ["--folds", "2", "--no-learning-curve", "--results", RESULTS]
+        running = Running(tmp_path / name, command, jobs, 12)
+        rows = [f"{i % 7},{i % 5},{'abcd'[i % 4]},{'np'[i % 7 > i % 3 + 1]}" for i in range(240)]
+        text = "\n".join(["x,z,site,y", *rows, ""])
+        (running.folder / "rows.csv").write_text(text, encoding="utf-8")
+        watched.append(running)
+        return running
+
+    return make
+
+
+@pytest.fixture
 def comparison(tmp_path, watched):
     """Make a comparison of two methods on five folds and ``repeats`` repeats."""
 

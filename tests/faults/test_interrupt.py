@@ -35,6 +35,29 @@ def test_interrupted_run_resumes(study):
     assert len(one.cells()) == 120
 
 
+@pytest.mark.slow  # tests/studies/test_audit.py interrupts one each time
+def test_interrupted_audit_resumes(audited):
+    one = audited("one")
+    process = one.start()
+    one.wait_for(3, process)
+    output, errors = signal_group(process, signal.SIGINT)
+    assert (process.returncode, output) == (130, "")
+    stopped = re.search(
+        r"^Interrupted after (\d+) of 12 fits; run the same command again to resume\.$",
+        errors, re.MULTILINE,
+    )  # fmt: skip
+    assert stopped, errors
+    assert int(stopped[1]) <= len(one.cells()) <= int(stopped[1]) + 1
+    assert sorted(path.name for path in one.folder.iterdir()) == [
+        "ensemblage-results.sqlite", "rows.csv",
+    ]  # fmt: skip
+    stored = len(one.cells())
+    code, _, errors = one.run()
+    assert code == 0
+    assert f"Resuming: {stored} of 12 fits stored in ensemblage-results.sqlite." in errors
+    assert len(one.cells()) == 12
+
+
 @pytest.mark.slow  # the engine is that of `ensemblage run`, which is tested each time
 def test_interrupted_comparison_resumes(comparison):
     one = comparison("one", 4)

@@ -56,6 +56,28 @@ def test_killed_run_equals_an_undisturbed_one(study, times, repeats, jobs, capsy
         )
 
 
+@pytest.mark.parametrize("times", [1, pytest.param(3, marks=pytest.mark.slow)])
+def test_killed_audit_resumes_to_the_same_bits(audited, times):
+    undisturbed, disturbed = audited("undisturbed", jobs=1), audited("disturbed")
+    stored = {}
+    for _ in range(times):
+        process = disturbed.start()
+        disturbed.wait_for(2, process)
+        os.kill(process.pid, signal.SIGKILL)  # its workers end by themselves
+        output, errors = process.communicate(timeout=60)
+        assert (process.returncode, output) == (-signal.SIGKILL, "")
+        assert not stored or f"Resuming: {len(stored)} of 12 fits stored in" in errors
+        before, stored = stored, disturbed.cells()
+        assert before.items() <= stored.items()
+        assert len(before) < len(stored) < disturbed.total
+    expected, found = undisturbed.run(), disturbed.run()
+    assert (expected[0], found[0]) == (0, 0), found[2]
+    assert f"Resuming: {len(stored)} of 12 fits stored in ensemblage-results.sqlite." in found[2]
+    assert found[1] == expected[1]
+    assert stored.items() <= disturbed.cells().items()
+    assert disturbed.cells() == undisturbed.cells()
+
+
 @pytest.mark.slow  # the engine is that of `ensemblage run`, which is tested each time
 def test_killed_comparison_resumes_to_the_same_table(comparison):
     undisturbed, disturbed = comparison("undisturbed", 2), comparison("disturbed", 2)

@@ -72,6 +72,24 @@ def test_damaged_json_has_an_error_of_one_sentence(done_study):
     assert len(errors.splitlines()) == 1
 
 
+@pytest.mark.slow  # tests/studies/test_store.py damages arrays each time
+def test_damaged_fits_of_an_audit_are_computed_again(audited):
+    one = audited("one", jobs=1)
+    code, expected, _ = one.run()
+    assert code == 0
+    whole = one.cells()
+    with sqlite3.connect(one.results) as connection:
+        for number, text in enumerate(["{broken", "[]", '{"array":[[9,9]]}', '{"array":null}']):
+            connection.execute(
+                "UPDATE cells SET cell_values = ? WHERE key = ?", (text, list(whole)[number])
+            )
+    connection.close()
+    code, output, errors = one.run()
+    assert (code, output) == (0, expected)
+    assert "Resuming: 8 of 12 fits stored in ensemblage-results.sqlite." in errors
+    assert one.cells() == whole
+
+
 def test_changed_rows_are_computed_again(study):
     one = study("one", 1, jobs=1)
     rows = one.folder / "rows.csv"

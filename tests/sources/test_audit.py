@@ -6,15 +6,19 @@ import msgspec
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression
 from sklearn.metrics import log_loss, r2_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
+import ensemblage
 from ensemblage.datasets import TableEncoder
 from ensemblage.sources import (
     SourceAudit,
+    _audit,
     balanced_folds,
     cross_predict,
     errors,
@@ -196,6 +200,133 @@ def test_two_inverted_of_six_are_both_named():
     X, y, sources = rows_of_sites(6)
     y = np.where(np.isin(sources, ["site 2", "site 5"]), 1 - y, y)
     assert audited(X, y, sources).inverted_sources == ("site 2", "site 5")
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """One entry for each fit that was computed, not taken from the cache."""
+    computed, once = [], _audit._fit_and_predict
+
+    def counted(*task):
+        computed.append(None)
+        return once(*task)
+
+    monkeypatch.setattr(_audit, "_fit_and_predict", counted)
+    return computed
+
+
+def test_stored_fits_are_not_repeated_and_all_bits_are_equal(fresh):
+    X, y, sources = rows_of_sites(6)
+    y = np.where(np.isin(sources, ["site 2", "site 5"]), 1 - y, y)
+    plain, n_planned, calls = audited(X, y, sources, cv=2), 16, []
+    # and those without inverted sources, where one fold is as it was
+    assert len(fresh) == n_planned + 6
+    cache = {}
+    del fresh[:]
+    assert audited(X, y, sources, cv=2, cache=cache) == plain
+    assert len(fresh) == len(cache) == n_planned + 5
+    del fresh[:]
+    assert plain == audited(X, y, sources, cv=2, cache=cache, progress=lambda *p: calls.append(p))
+    assert (fresh, calls) == ([], [(n_planned, n_planned)])
+    part = {key: cache[key] for key in list(cache)[::3]}
+    stored = len(part)
+    assert audited(X, y, sources, cv=2, cache=part) == plain
+    assert len(fresh) == len(cache) - stored
+    assert part.keys() == cache.keys()
+    assert all(np.array_equal(part[key], cache[key]) for key in cache)
+
+
+def changed(what, X, y):
+    """Change one fact; give the model and its rows."""
+    models = {
+        "parameter": LogisticRegression(C=2.0), "seed": LogisticRegression(random_state=1),
+        "model": make_pipeline(StandardScaler(), LogisticRegression()),
+    }  # fmt: skip
+    X, y = X.copy(), y.copy()
+    if what == "value":
+        X[7, 1] = np.nextafter(X[7, 1], 9)
+    elif what == "label":
+        y[7] = 1 - y[7]
+    elif what == "type":
+        X = X.astype(np.float32)
+    return models.get(what, LogisticRegression()), X, y
+
+
+@pytest.mark.parametrize(
+    ("what", "n_computed"),
+    # a change of the model leaves the reference, logistic regression, as it was
+    [("nothing", 0), ("parameter", 4), ("seed", 4), ("model", 4), ("value", 8), ("label", 8),
+     ("type", 8), ("version", 8)],
+)  # fmt: skip
+def test_what_is_changed_is_computed_again(what, n_computed, fresh, monkeypatch):
+    X, y, sources = rows_of_sites(2, 60)
+    cache, options = {}, {"random_state": 0, "cv": 2}
+    source_audit(LogisticRegression(), X, y, sources, cache=cache, **options)
+    stored = dict(cache)
+    model, X, y = changed(what, X, y)
+    if what == "version":
+        monkeypatch.setattr(ensemblage, "__version__", "99")
+    del fresh[:]
+    found = source_audit(model, X, y, sources, cache=cache, **options)
+    assert len(fresh) == n_computed == len(cache) - len(stored)
+    assert all(cache[key] is each for key, each in stored.items())
+    assert found == source_audit(model, X, y, sources, **options)
+
+
+FOREIGN = [
+    None, "text", [[0.5, 0.5]], np.zeros((3, 2)), np.full((60, 2), np.nan),
+    np.full((60, 2), 0.7), np.full((60, 2), [1.5, -0.5]), np.full((60, 2), 0.5, np.float32),
+    np.full((60, 2), "0.5"), np.array(0.5),
+]  # fmt: skip
+
+
+def test_foreign_entries_are_computed_again(fresh):
+    rows, cache = rows_of_sites(3, 60), {}
+    plain = audited(*rows, cv=3, cache=cache)
+    whole = dict(cache)
+    assert len(whole) == 12
+    cache |= zip(whole, [*FOREIGN, *FOREIGN], strict=False)
+    cache |= zip(reversed(whole), FOREIGN, strict=False)
+    del fresh[:]
+    assert audited(*rows, cv=3, cache=cache) == plain
+    assert len(fresh) == len(cache) == 12
+    assert all(np.array_equal(cache[key], whole[key]) for key in whole)
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), BayesianRidge()])
+def test_values_and_intervals_are_stored(model, fresh):
+    X, _, sources = rows_of_sites(2, 40)
+    cache, rows, options = {}, (X, X[:, 0] ** 2, sources), {"random_state": 0, "cv": 2}
+    plain = source_audit(model, *rows, cache=cache, **options)
+    own = [np.isnan(each).any() for each in cache.values()]
+    assert own.count(False) == (4 if isinstance(model, BayesianRidge) else 0)
+    del fresh[:]
+    assert source_audit(model, *rows, cache=cache, **options) == plain
+    assert fresh == []
+    cache |= {key: each * np.inf for key, each in cache.items()}
+    assert source_audit(model, *rows, cache=cache, **options) == plain
+    assert len(fresh) == len(cache) == 8
+
+
+def test_frames_and_equal_copies_have_the_same_key(fresh):
+    X, y, sources = rows_of_sites(2, 60)
+    X = pd.DataFrame(X, columns=list("abc")).assign(d=["u", "v"] * 60)
+    model = make_pipeline(TableEncoder(), LogisticRegression())
+    options = {"random_state": 0, "cv": 2, "cache": {}}
+    plain = source_audit(model, X, y, sources, **options)
+    del fresh[:]
+    assert source_audit(clone(model), X.copy(), list(y), list(sources), **options) == plain
+    assert fresh == []
+
+
+def test_what_is_no_cache_is_refused_before_any_fit(fresh):
+    rows = rows_of_sites(2)
+    with pytest.raises(TypeError, match=r"cache='folder' is not a mapping: give a dict, or"):
+        audited(*rows, cache="folder")
+    local = make_pipeline(FunctionTransformer(lambda X: X), LogisticRegression())
+    with pytest.raises(TypeError, match="Pipeline cannot be hashed, which a cache needs"):
+        source_audit(local, *rows, cache={})
+    assert fresh == []
 
 
 def test_it_prints_sentences_and_tables(whole):

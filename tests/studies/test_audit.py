@@ -6,7 +6,13 @@ import pytest
 
 from ensemblage.datasets import Dataset, load_dataset
 from ensemblage.persistence import SavedModel
-from ensemblage.studies import AuditDocument, audit, make_model
+from ensemblage.studies import (
+    AuditDocument,
+    ExperimentInterrupt,
+    ResultStore,
+    audit,
+    make_model,
+)
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +63,33 @@ def test_a_column_of_times_is_no_feature(sites):
     assert found.summary == audit(sites, "logistic", learning_curve=False).summary
     with pytest.raises(ValueError, match=r"no column 'sen'\. Did you mean 'seen'"):
         audit(timed, "logistic", time="sen")
+
+
+def test_an_interrupted_audit_resumes(sites, tmp_path):
+    def interrupt(done, total):
+        calls.append((done, total))
+        if done == 5:
+            raise KeyboardInterrupt
+
+    options, calls = {"n_splits": 3, "learning_curve": False}, []
+    with ResultStore(tmp_path / "r.sqlite") as store:
+        with pytest.raises(
+            ExperimentInterrupt,
+            match=r"Interrupted after 5 of 12 fits; run the same command again to resume\.",
+        ):
+            audit(sites, "logistic", store=store, progress=interrupt, **options)
+        assert len(store) == 5
+    del calls[:]
+    with ResultStore(tmp_path / "r.sqlite") as store:
+        found = audit(
+            sites, "logistic", store=store, progress=lambda *p: calls.append(p), **options
+        )
+        assert calls[0] == (5, 12)
+        assert len(store) == len({each.cell.key for each in store}) == 12
+    assert found == audit(sites, "logistic", **options)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        audit(sites, "logistic", progress=interrupt, **options)
+    assert str(stop.value) == ""
 
 
 def test_a_dataset_without_sources_is_refused():

@@ -67,6 +67,36 @@ def test_values_are_never_replaced_but_errors_are(store):
     assert len(store) == 1
 
 
+def test_arrays_keep_every_bit_and_their_missing_values(store):
+    arrays = store.arrays()
+    assert arrays.get("k") is None
+    made = np.array([[1 / 3, np.nan, -0.0], [5e-324, 1e308, 0.1]])
+    arrays["k"] = made
+    with ResultStore(store.path) as other:
+        back = other.arrays().get("k")
+    assert back.dtype == np.float64
+    assert back.tobytes() == made.tobytes()
+    arrays["k"] = made[:1]  # unlike a result it is replaced
+    assert arrays.get("k").tobytes() == made[:1].tobytes()
+    with pytest.raises(ValueError, match="is inf; give a finite number"):
+        arrays["k"] = np.array([np.inf])
+    assert (len(store), arrays.get("other")) == (1, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{broken", "[]", "{}", '{"array": [[1], [1, 2]]}', '{"array": "x"}', '{"array": {"a": 1}}',
+     '{"array": 1' + 400 * "0" + "}", "[" * 100_000],
+)  # fmt: skip
+def test_a_damaged_array_is_none_and_can_be_replaced(store, text):
+    arrays = store.arrays()
+    arrays["k"] = np.ones(2)
+    store._connection.execute("UPDATE cells SET cell_values = ?", (text,))
+    assert arrays.get("k") is None
+    arrays["k"] = np.zeros(2)
+    assert arrays.get("k").tolist() == [0, 0]
+
+
 def test_more_keys_than_a_statement_takes(store):
     for x in range(3):
         store.put(result(x, v=x))

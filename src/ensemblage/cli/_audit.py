@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -109,6 +110,14 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         ),
     ] = True,
     folds: options.Folds = 5,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results", metavar="FILE",
+            help="Results file: an interrupted audit is resumed by the same command. Without it "
+            "predictions are not stored.",
+        ),
+    ] = None,
     drop: options.Drop = None,
     read: options.Read = None,
     report: options.Report = None,
@@ -134,11 +143,11 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     *models, data = files
     check_data(data)
     from ensemblage.datasets import open_dataset
-    from ensemblage.studies import audit, check_method_name
+    from ensemblage.studies import ResultStore, audit, check_method_name
 
     check_outputs(
         Output("--report", report, "page"), Output("--csv", csv, "text"),
-        Output("--latex", latex, "text"), inputs=files, force=force,
+        Output("--latex", latex, "text"), Output("--results", results), inputs=files, force=force,
     )  # fmt: skip
     if models and method is not None:
         raise ValueError("Name a model file or `method`, not both.")
@@ -151,11 +160,15 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     dataset = open_dataset(
         data, target, drop=drop or (), source_column=source, options=read_options(read), task=task
     )
-    with progress_bar("Auditing", compiles=True) as progress:
+    with ExitStack() as stack:
+        store = None if results is None else stack.enter_context(ResultStore(results))
+        progress = stack.enter_context(
+            progress_bar("Auditing", results=results, unit="fit", compiles=True)
+        )
         document = audit(
             dataset, audited, time=time, threshold=threshold, event=event, interval=interval,
             learning_curve=learning_curve, name=Path(models[0]).name if models else "",
-            n_splits=folds, seed=seed, n_jobs=jobs, progress=progress,
+            n_splits=folds, seed=seed, n_jobs=jobs, store=store, progress=progress,
         )  # fmt: skip
     if as_json:
         show_json(document)

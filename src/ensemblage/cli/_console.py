@@ -443,8 +443,11 @@ def format_duration(seconds: float) -> str:
 class Advance:
     """Advances a progress bar: ``advance(done, total)``; ``expect`` sets the expected cost."""
 
-    def __init__(self, bar: Progress, task: str, results: Path | None, *, compiles: bool) -> None:
-        self._bar, self._task, self._results = bar, bar.add_task(task, total=None, far=""), results
+    def __init__(
+        self, bar: Progress, task: str, results: Path | None, unit: str, *, compiles: bool
+    ) -> None:
+        self._bar, self._task = bar, bar.add_task(task, total=None, far="")
+        self._results, self._unit = results, unit
         self._begun, self._waits = time.time(), compiles
         self._cost: tuple[float, float] | None = None
         self._first: int | None = None
@@ -459,7 +462,7 @@ class Advance:
         if self._first is None:
             self._first = done
             if done and self._results is not None:
-                found = f"Resuming: {done} of {count(total, 'cell')} stored in {self._results}."
+                found = f"Resuming: {done} of {count(total, self._unit)} stored in {self._results}."
                 with suppress(OSError):
                     self._bar.console.print(found, markup=False, soft_wrap=True)
         self._waits = self._waits and done == self._first
@@ -477,12 +480,12 @@ class Advance:
 
 @contextmanager
 def progress_bar(
-    task: str, *, results: Path | None = None, compiles: bool = False
+    task: str, *, results: Path | None = None, unit: str = "cell", compiles: bool = False
 ) -> Iterator[Advance]:
     """Show a progress bar on standard error, or lines if that is not a terminal.
 
     Call the yielded object as ``advance(done, total)``; what is done at the first call was stored
-    in the results file. ``compiles``: whether compiled kernels are used.
+    in the results file, in ``unit``s. ``compiles``: whether compiled kernels are used.
     """
     from rich import progress
     from rich.text import Text
@@ -506,7 +509,7 @@ def progress_bar(
     err = console(stderr=True)
     # a single fit may take longer than rich's 30 seconds of history
     bar = progress.Progress(*columns, console=err, transient=True, speed_estimate_period=inf)
-    advance = Advance(bar, task, results, compiles=compiles)
+    advance = Advance(bar, task, results, unit, compiles=compiles)
     with bar if err.is_terminal else _progress_lines(bar, advance):
         yield advance
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pickle import PicklingError
 from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
@@ -117,6 +120,7 @@ def source_audit(
     cv: int = 5,
     n_jobs: int | None = None,
     random_state: Any = None,
+    cache: Any = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> SourceAudit:
     r"""Validate a model at sources, and in periods, that it was not fitted on.
@@ -159,6 +163,12 @@ def source_audit(
         Number of processes, as in joblib; results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds.
+    cache : dict or other mapping, default=None
+        Where the predictions of each fit are stored as soon as it is finished, arrays by a hash of
+        the estimator, its rows and the versions of libraries; ``get(key)`` and ``cache[key] =
+        array`` are used. The same audit does not repeat stored fits. ``ResultStore.arrays()`` of
+        :mod:`ensemblage.studies` stores them in a file. The seed and the estimator's
+        ``random_state`` must be integers; the code of your own classes is not part of the hash.
     progress : callable, default=None
         Called as ``progress(done, total)`` at the start and after each fit.
 
@@ -212,9 +222,10 @@ def source_audit(
         raise ValueError(f"interval={interval!r} is not one of: {', '.join(INTERVALS)}.")
     rows = _read_rows(estimator, X, y, sources, time, event, columns)
     measures = rows.measures(threshold)
+    _check_cache(cache)
     seeds = draw_seeds(random_state, 2)
     fits = _plan_fits(estimator, rows, cv, learning_curve, seeds)
-    found = _run_fits(fits, rows, n_jobs, progress)
+    found = _run_fits(fits, rows, n_jobs, cache, progress)
     summarise = partial(_summarise, measures=measures, rows=rows, interval=interval)
     audit: dict[str, Any] = {
         "task": CLASSIFICATION.name if rows.classes else REGRESSION.name,
@@ -231,7 +242,7 @@ def source_audit(
         audit["references"] = _references(summarise, rows, found, audit["sources"])
         audit["classes"] = _each_class(new, known, rows, interval)
         audit["learning"] = _learning(fits, found, rows, audit["summary"])
-        audit["suspects"] = _suspects(estimator, new, rows, measures, n_jobs)
+        audit["suspects"] = _suspects(estimator, new, rows, measures, n_jobs, cache)
         if rows.names:
             shifts = [column_shift(each, rows.codes, rows.names) for each in rows.columns]
             shifts.sort(key=lambda each: -each.strength)
@@ -512,28 +523,24 @@ def _learning_folds(codes: Integers, new: Sequence[Fold], seed: int) -> Iterable
 
 
 def _run_fits(
-    fits: list[_Fit], rows: _Rows, n_jobs: int | None, progress: Callable[[int, int], Any] | None
+    fits: list[_Fit],
+    rows: _Rows,
+    n_jobs: int | None,
+    cache: Any,
+    progress: Callable[[int, int], Any] | None,
 ) -> dict[tuple[str, str], Doubles]:
     """Give the output for all rows by model and way; NaN where a way predicts nothing."""
     n_outputs = len(rows.classes) or 3
     out: dict[tuple[str, str], Doubles] = {}
     for each in fits:
         out.setdefault((each.model, each.way), np.full((len(rows.truth), n_outputs), np.nan))
-    tasks = [
-        (
-            clone(each.estimator), safe_indexing(rows.X, each.fold.train),
-            rows.truth[each.fold.train], safe_indexing(rows.X, each.fold.test),
-            len(rows.classes) or None,
-        )
-        for each in fits
-    ]  # fmt: skip
-    if progress is not None:
-        progress(0, len(tasks))
-    for done, (number, found) in enumerate(iterate_tasks(_fit_and_predict, tasks, n_jobs), 1):
+    predictions = _iterate_predictions(
+        [(each.estimator, each.fold) for each in fits], rows.X, rows.truth,
+        len(rows.classes) or None, n_jobs, cache, progress,
+    )  # fmt: skip
+    for number, found in predictions:
         each = fits[number]
         out[each.model, each.way][each.fold.test] = found
-        if progress is not None:
-            progress(done, len(tasks))
     return out | _without_information(fits, rows)
 
 
@@ -557,21 +564,102 @@ def _without_information(fits: list[_Fit], rows: _Rows) -> dict[tuple[str, str],
 
 
 def cross_predict(
-    estimator: Any, X: Any, labels: Integers, folds: Sequence[Fold], *, n_jobs: int | None = None
+    estimator: Any,
+    X: Any,
+    labels: Integers,
+    folds: Sequence[Fold],
+    *,
+    n_jobs: int | None = None,
+    cache: Any = None,
 ) -> Doubles:
     """Give out-of-fold probabilities, (n_rows, n_classes)."""
     n_classes = int(labels.max()) + 1
-    tasks = [
-        (
-            clone(estimator), safe_indexing(X, fold.train), labels[fold.train],
-            safe_indexing(X, fold.test), n_classes,
-        )
-        for fold in folds
-    ]  # fmt: skip
+    fits = [(estimator, fold) for fold in folds]
     proba = np.zeros((len(labels), n_classes))
-    for number, found in iterate_tasks(_fit_and_predict, tasks, n_jobs):
+    for number, found in _iterate_predictions(fits, X, labels, n_classes, n_jobs, cache):
         proba[folds[number].test] = found
     return proba
+
+
+def _iterate_predictions(
+    fits: Sequence[tuple[Any, Fold]],
+    X: Any,
+    truth: NDArray[Any],
+    n_classes: int | None,
+    n_jobs: int | None,
+    cache: Any = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Iterator[tuple[int, Doubles]]:
+    """Yield each fit's number and predictions, stored ones first."""
+    keys = [] if cache is None else _fit_keys(fits, X, truth, n_classes)
+    known = {
+        number: stored
+        for number, key in enumerate(keys)
+        if _is_valid(stored := cache.get(key), len(fits[number][1].test), n_classes)
+    }
+    if progress is not None:
+        progress(len(known), len(fits))
+    yield from known.items()
+    waiting = [number for number in range(len(fits)) if number not in known]
+    tasks = [
+        (
+            clone(estimator), safe_indexing(X, fold.train), truth[fold.train],
+            safe_indexing(X, fold.test), n_classes,
+        )
+        for estimator, fold in (fits[number] for number in waiting)
+    ]  # fmt: skip
+    finished = iterate_tasks(_fit_and_predict, tasks, n_jobs)
+    for done, (place, found) in enumerate(finished, len(known) + 1):
+        number = waiting[place]
+        if cache is not None and _is_valid(found, len(fits[number][1].test), n_classes):
+            cache[keys[number]] = found
+        yield number, found
+        if progress is not None:
+            progress(done, len(fits))
+
+
+def _check_cache(cache: Any) -> None:
+    if cache is not None and not (hasattr(cache, "get") and hasattr(cache, "__setitem__")):
+        raise TypeError(
+            f"cache={cache!r} is not a mapping: give a dict, or `ResultStore(path).arrays()` to "
+            "store predictions in a file."
+        )
+
+
+def _fit_keys(
+    fits: Sequence[tuple[Any, Fold]], X: Any, truth: NDArray[Any], n_classes: int | None
+) -> list[str]:
+    """Hash all that the predictions of each fit depend on."""
+    rows = joblib.hash((X, truth, n_classes), hash_name="sha1")
+    keys = []
+    for estimator, fold in fits:
+        parts = [estimator, *estimator.get_params().values()]
+        modules = {type(each).__module__.partition(".")[0] for each in parts}
+        modules |= {"ensemblage", "sklearn", "numpy", "scipy"}
+        versions = [
+            (each, str(getattr(sys.modules.get(each), "__version__", "")))
+            for each in sorted(modules)
+        ]
+        facts = (rows, clone(estimator), versions, fold.train, fold.test)
+        try:
+            keys.append(str(joblib.hash(facts, hash_name="sha1")))
+        except (PicklingError, TypeError, AttributeError) as error:
+            raise TypeError(
+                f"estimator={type(estimator).__name__} cannot be hashed, which a cache needs: use "
+                "functions and classes of modules in its parameters, or leave `cache` out."
+            ) from error
+    return keys
+
+
+def _is_valid(found: Any, n_rows: int, n_classes: int | None) -> bool:
+    """Whether these are probabilities, or values with ends of intervals or NaN, for the rows."""
+    if not isinstance(found, np.ndarray) or found.dtype != np.float64:
+        return False
+    if found.shape != (n_rows, n_classes or 3):
+        return False
+    if n_classes is None:
+        return bool(np.isfinite(found[:, 0]).all() and not np.isinf(found).any())
+    return bool(((found >= 0) & (found <= 1)).all() and np.allclose(found.sum(axis=1), 1))
 
 
 def errors(proba: Doubles, labels: Integers) -> NDArray[np.bool_]:
@@ -801,6 +889,7 @@ def _suspects(
     rows: _Rows,
     measures: Sequence[AuditMeasure],
     n_jobs: int | None,
+    cache: Any,
 ) -> tuple[Suspect, ...]:
     """Find what is peculiar in sources."""
     groups, names, found = rows.groups, rows.names, []
@@ -809,7 +898,7 @@ def _suspects(
 
         def predict_without(dropped: Sequence[int]) -> Doubles:
             kept = drop_from_training(left_out, rows.codes, dropped)
-            return cross_predict(estimator, rows.X, rows.truth, kept, n_jobs=n_jobs)
+            return cross_predict(estimator, rows.X, rows.truth, kept, n_jobs=n_jobs, cache=cache)
 
         z = signal_z(new, groups)
         for s in find_inverted(new, rows.codes, predict_without):

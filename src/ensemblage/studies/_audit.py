@@ -17,6 +17,8 @@ from ensemblage.datasets import Dataset, DataSummary
 from ensemblage.persistence import SavedModel
 from ensemblage.sources import SourceAudit, source_audit
 from ensemblage.studies._methods import get_method, make_model
+from ensemblage.studies._runner import interrupts_explained
+from ensemblage.studies._store import ResultStore
 
 MILLISECONDS_PER_DAY = 86_400_000
 
@@ -59,12 +61,13 @@ def audit(
     n_splits: int = 5,
     seed: int = 0,
     n_jobs: int | None = None,
+    store: ResultStore | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> AuditDocument:
     """Audit a method, or the method of a saved model with its settings; it is source-blind.
 
     ``time`` is a column of the dataset, which is then no feature; ``name`` is the file of the
-    model.
+    model. The predictions of each fit are stored in ``store``; the same audit resumes with them.
     """
     if dataset.sources is None and time is None:
         raise ValueError(
@@ -85,12 +88,22 @@ def audit(
             f"The method {method!r} gives no probabilities, which an audit needs: use logistic, "
             "forest or boosting."
         )
-    found = source_audit(
-        model, dataset.X, dataset.y, dataset.sources, time=times,
-        threshold=threshold or None, event=event, interval=interval,
-        learning_curve=learning_curve, columns=dataset.feature_names, cv=n_splits, n_jobs=n_jobs,
-        random_state=seed, progress=progress,
-    )  # fmt: skip
+    far = "0 fits"
+
+    def report(done: int, total: int) -> None:
+        nonlocal far
+        far = f"{done} of {total} fits"
+        if progress is not None:
+            progress(done, total)
+
+    with interrupts_explained(store, lambda: far):
+        found = source_audit(
+            model, dataset.X, dataset.y, dataset.sources, time=times,
+            threshold=threshold or None, event=event, interval=interval,
+            learning_curve=learning_curve, columns=dataset.feature_names, cv=n_splits,
+            n_jobs=n_jobs, random_state=seed, cache=None if store is None else store.arrays(),
+            progress=report,
+        )  # fmt: skip
     return AuditDocument(
         **structs.asdict(found), dataset=dataset.name, method=method, label=label,
         data=DataSummary.of_dataset(dataset),

@@ -138,7 +138,8 @@ def run_study(
         else:
             computed = _compute_in_workers(experiment, waiting, deadline, n_jobs, scheduler)
         # closing ends the workers if the store is full
-        with closing(computed), _interrupts_explained(store, lambda: f"{done} of {len(cells)}"):
+        explained = interrupts_explained(store, lambda: f"{done} of {len(cells)} cells")
+        with closing(computed), explained:
             for result in computed:
                 if store is not None:
                     store.put(result)
@@ -168,15 +169,15 @@ def _reporter(
 
 
 @contextmanager
-def _interrupts_explained(store: ResultStore | None, far: Callable[[], str]) -> Iterator[None]:
-    """After an interrupt, state how many cells are stored; without a store, raise it unchanged."""
+def interrupts_explained(store: ResultStore | None, far: Callable[[], str]) -> Iterator[None]:
+    """After an interrupt, state how much is stored; without a store, raise it unchanged."""
     try:
         yield
     except KeyboardInterrupt:
         if store is None:
             raise
         raise ExperimentInterrupt(
-            f"Interrupted after {far()} cells; run the same command again to resume."
+            f"Interrupted after {far()}; run the same command again to resume."
         ) from None
 
 

@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ensemblage import __version__
 from ensemblage._core import set_module
@@ -32,14 +35,14 @@ SCHEMA = """
     )
 """
 COLUMNS = "experiment, params, version, data, cell_values, seconds, error"
-# A stored value is never replaced; a stored error is.
-UPSERT = f"""
+REPLACE = f"""
     INSERT INTO cells (key, {COLUMNS}, library) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET
         cell_values = excluded.cell_values, seconds = excluded.seconds,
         error = excluded.error, library = excluded.library
-    WHERE cells.error <> ''
 """  # noqa: S608  no user's text in it
+# A stored value is never replaced; a stored error is.
+UPSERT = f"{REPLACE} WHERE cells.error <> ''"
 # SQLite allows at least 999 parameters in a statement.
 KEYS_AT_ONCE = 500
 # Seconds to wait for another run's commit, which takes about a millisecond.
@@ -124,13 +127,27 @@ class ResultStore:
         result : CellResult
             Its values must be plain and finite, see :func:`plain_values`.
         """
+        self._write(result, UPSERT)
+
+    def arrays(self) -> StoredArrays:
+        """Return a mapping for the ``cache`` of ``source_audit``, whose arrays are stored here.
+
+        Returns
+        -------
+        object
+            ``get(key)`` returns an array of float64, or None; ``arrays[key] = array`` stores one
+            in one commit. NaN is a missing value; infinity is refused.
+        """
+        return StoredArrays(self)
+
+    def _write(self, result: CellResult, statement: str) -> None:
         cell = result.cell
         row = (
             cell.key, cell.experiment, _json(plain_values(cell.params)), cell.version, cell.data,
             _json(plain_values(result.values)), result.seconds, result.error, __version__,
         )  # fmt: skip
         with self._explained("written"):
-            self._connection.execute(UPSERT, row)
+            self._connection.execute(statement, row)
 
     def close(self) -> None:
         """Close the file."""
@@ -208,6 +225,34 @@ class ResultStore:
             yield
         except sqlite3.Error as error:
             raise ResultStoreError(_explanation(self.path, doing, error)) from error
+
+
+class StoredArrays:
+    """Arrays by key, each a cell of a store."""
+
+    def __init__(self, store: ResultStore) -> None:
+        self._store = store
+
+    def get(self, key: str) -> NDArray[np.float64] | None:
+        """Return an array; None if there is none, or what is stored is not an array."""
+        cell = _array_cell(key)
+        try:
+            found = self._store.get([cell.key]).get(cell.key)
+            return None if found is None else np.array(found.values["array"], dtype=np.float64)
+        except ResultStoreError:
+            raise
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+            return None
+
+    def __setitem__(self, key: str, array: NDArray[Any]) -> None:
+        values = array.astype(object)
+        values[np.isnan(array)] = None
+        result = CellResult(_array_cell(key), plain_values({"array": values}), 0.0)
+        self._store._write(result, REPLACE)  # noqa: SLF001
+
+
+def _array_cell(key: str) -> Cell:
+    return Cell("arrays", {"key": key})
 
 
 def _json(value: Plain) -> str:
