@@ -453,9 +453,9 @@ def _disagreement(choice: Choice, other: Choice) -> str:
     beside = MEASURES["auc" if other.measure == "log_loss" else "log_loss"]
     return (
         f"No method is recommended by {shown.label}: by it none is significantly better than "
-        f"{choice.label} ({shown.written(choice.score)}). But {other.label} is by {better.label} "
-        f"({better.written(other.score)}), and its {beside.label} is better too: compare by "
-        f"{better.label}."
+        f"{choice.label} ({shown.written(choice.score)}). But by {better.label} {other.label} "
+        f"({better.written(other.score)}) is recommended, and its {beside.label} is better too: "
+        f"compare by {better.label}."
     )
 
 
@@ -492,7 +492,7 @@ def _measure_notes(
             beside = MEASURES["auc" if measure == "log_loss" else "log_loss"].label
             reason = (
                 f"By {MEASURES[first].label} no method is significantly better than a constant "
-                f"prediction, but by {label} one is, and its {beside} is better too"
+                f"prediction, but by {label} one is recommended, and its {beside} is better too"
             )
             instead = ""
         elif is_imbalanced(dataset.classes):
