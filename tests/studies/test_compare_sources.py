@@ -176,6 +176,8 @@ def test_new_sources_have_a_random_effects_summary(sites, tmp_path):
     assert result.measure in {"log_loss", "auc"}
     assert "random-effects mean over left-out sources" in str(result)
     assert "What to expect at a new source" in result._repr_html_()
+    assert "O:E ratio: observed by expected rows of class 'yes'." in str(result)
+    assert "intervals take three or more" not in result.notes[0]
 
 
 def test_the_summary_is_that_of_an_audit_of_the_same_predictions(sites):
@@ -225,6 +227,8 @@ def test_periods_of_a_numeric_target(sites):
     assert [each.measure for each in result.expected["ridge"]] == ["r2", "rmse", "slope"]
     assert result.measure == "rmse"
     assert len(result.residuals.observed) < result.n_rows  # the first period is not predicted
+    assert result.residuals.sources == ()
+    assert "sources: " not in result.data.sentence
 
 
 def test_with_few_periods_nothing_is_said_of_the_next():

@@ -179,7 +179,7 @@ def _facts(document: Comparison) -> dict[str, str]:
         "rows": f"{document.n_rows:,}",
         "columns": f"{document.n_features:,}",
         "task": "regression" if regression else f"{document.n_classes} classes",
-        "folds": f"{document.n_splits}{repeats}",
+        "periods" if document.validation == "time" else "folds": f"{document.n_splits}{repeats}",
         "seed": str(document.seed),
         "measure": MEASURES[document.measure].label,
     }

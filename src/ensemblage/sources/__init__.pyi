@@ -24,6 +24,7 @@ from ._display import SourceAuditDisplay as SourceAuditDisplay
 from ._display import forests as forests
 from ._display import panels_of as panels_of
 from ._display import period_forests as period_forests
+from ._meta_analysis import MIN_SOURCES as MIN_SOURCES
 from ._meta_analysis import upper_prediction_limit as upper_prediction_limit
 from ._partial_pooling import Deviation as Deviation
 from ._partial_pooling import PartialPoolingClassifier as PartialPoolingClassifier

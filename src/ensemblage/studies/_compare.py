@@ -36,6 +36,7 @@ from ensemblage.evaluation import (
 )
 from ensemblage.sources import (
     MAIN_MEASURES,
+    MIN_SOURCES,
     MIN_WINDOWS,
     VALUE_MEASURES,
     MeasureSummary,
@@ -266,7 +267,8 @@ def compare(
         return comparison
     choice = comparison.choice
     shown = found[comparison.summary[0].method if choice is None else choice.method]
-    return replace(comparison, residuals=kept_residuals(dataset, shown, results))
+    residuals = kept_residuals(dataset, shown, results, ordered=ordered)
+    return replace(comparison, residuals=residuals)
 
 
 def _by_period(X: Any, y: Any, task: str | None, time: Any) -> tuple[Dataset, Periods]:
@@ -396,7 +398,9 @@ def comparison_of(
         verdict=verdict(methods, choice, measure),
         choice=choice,
         methods=methods,
-        data=DataSummary.of_dataset(dataset),
+        data=DataSummary.of_dataset(
+            dataclasses.replace(dataset, sources=None) if splits.ordered else dataset
+        ),
         validation=_validation(splits),
     )
 
@@ -571,6 +575,8 @@ def source_notes(
             f"{n_sources} sources, each in one fold only: every source is tested by models fitted "
             "without it, so that the scores estimate the performance on a new source. The source "
             "is not a feature."
+            + " Confidence and prediction intervals take three or more."
+            * (n_sources < MIN_SOURCES)
         )
         return
     aware = [each.label for each in methods.values() if "sources" in each.takes]
@@ -628,9 +634,12 @@ def _expected(
 
 
 def kept_residuals(
-    dataset: Dataset, method: Method, results: Sequence[CellResult]
+    dataset: Dataset, method: Method, results: Sequence[CellResult], *, ordered: bool = False
 ) -> Residuals | None:
-    """Out-of-fold predictions kept by a method's cells in the first repeat, if there are any."""
+    """Out-of-fold predictions kept by a method's cells in the first repeat, if there are any.
+
+    Periods, where folds are ``ordered``, are not reported as sources.
+    """
     rows, predicted, intervals = [], [], []
     for result in results:
         params = StudyParams.of(result.cell)
@@ -648,7 +657,7 @@ def kept_residuals(
         dataset.y[own],
         np.concatenate(predicted)[shown],
         None if None in intervals else np.concatenate(intervals)[shown],
-        None if dataset.sources is None else dataset.sources[own],
+        None if dataset.sources is None or ordered else dataset.sources[own],
     )
     return Residuals(
         method=method.name, label=method.label, observed=tuple(found.y.tolist()),
@@ -711,6 +720,9 @@ def expected_block(result: Comparison) -> TableBlock | None:
     ahead, over = "new source", "random-effects mean over left-out sources"
     if result.validation == "time":
         ahead, over = "next period", "mean over periods predicted from the past"
+    event = ""
+    if "oe" in known and result.data is not None:
+        event = f" O:E ratio: observed by expected rows of class {max(result.data.classes)!r}."
     rows = []
     for name in dict.fromkeys(known):
         measure = by_name[name]
@@ -729,7 +741,8 @@ def expected_block(result: Comparison) -> TableBlock | None:
         ],
         rows,
         f"What to expect {'in the next period' if ahead == 'next period' else 'at a new source'}",
-        f"mean: {over}, with its 95 % confidence interval. {ahead}: 95 % prediction interval.",
+        f"mean: {over}, with its 95 % confidence interval. {ahead}: 95 % prediction interval."
+        f"{event}",
     )  # fmt: skip
 
 
