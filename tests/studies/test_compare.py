@@ -295,7 +295,10 @@ def test_imbalanced_classes_are_not_compared_by_accuracy():
     assert result.methods[1].ranks == (1.0, 1.0, 1.0)
     assert "% of the rows), so methods are compared by log loss" in result.notes[-1]
     silent = compare(X, y, ["majority", "logistic", "svm"], n_splits=3)
-    assert silent.measure == "balanced_accuracy"
+    assert silent.measure == "log_loss"
+    assert silent.notes[-1].startswith("RBF SVM has no log loss")
+    alone = compare(X, y, ["majority", "svm"], n_splits=3)
+    assert alone.measure == "balanced_accuracy"
     asked = compare(X, y, ["logistic", "svm", "majority"], n_splits=3, measure="log_loss")
     assert [row.method for row in asked.summary] == ["logistic", "majority", "svm"]
     assert asked.notes[-1].startswith("RBF SVM has no log loss")

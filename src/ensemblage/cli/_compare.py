@@ -104,6 +104,13 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             help="Test on sources that are not in the training rows; needs --source.",
         ),
     ] = False,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            "--time", metavar="COLUMN", show_default=False,
+            help="The column with each row's time: each period is predicted from the past.",
+        ),
+    ] = None,
     results: Annotated[
         Path | None,
         typer.Option(
@@ -137,6 +144,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         usual_methods,
     )
 
+    n_splits = _n_splits(folds, time, quick)
     check_outputs(
         Output("--output", output, "text"), Output("--report", report, "page"),
         Output("--results", results), inputs=[data], data_dir=data_dir, force=force,
@@ -164,8 +172,8 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         )
         result = compare(
             dataset, methods=method or None, measure=measure,
-            n_splits=folds or (3 if quick else 5), n_repeats=repeats, seed=seed, n_jobs=jobs,
-            new_sources=new_sources, quick=quick, store=store, budget=budget, scheduler=scheduler,
+            n_splits=n_splits, n_repeats=repeats, seed=seed, n_jobs=jobs, new_sources=new_sources,
+            time=time, quick=quick, store=store, budget=budget, scheduler=scheduler,
             retry_failed=retry_failed, progress=progress,
         )  # fmt: skip
     _refuse_nothing(result, results)
@@ -185,6 +193,13 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         say(f"Written to {output}.", stderr=True)
 
 
+def _n_splits(folds: int | None, time: str | None, quick: bool) -> int:
+    """Give the number of folds; refuse one with periods."""
+    if time is not None and folds is not None:
+        raise ValueError("--folds is not for --time, whose folds are the periods: leave it out.")
+    return folds or (3 if quick else 5)
+
+
 def _refuse_nothing(result: Comparison, results: Path | None) -> None:
     """Raise an error if there is no result to show."""
     n_folds = result.methods[0].n_folds
@@ -198,15 +213,18 @@ def _refuse_nothing(result: Comparison, results: Path | None) -> None:
 
 
 def _show(result: Comparison) -> None:
-    from ensemblage.studies import comparison_block, comparison_title
+    from ensemblage.studies import comparison_block, comparison_title, expected_block
 
-    block = comparison_block(result)
+    block, expected = comparison_block(result), expected_block(result)
     say(comparison_title(result))
     if result.data is not None:
         say(f"  {result.data.sentence}")
         show_reason(result.data)
     show_block(block)
     say(block.legend)
+    if expected is not None:
+        show_block(expected)
+        say(expected.legend)
     say(result.verdict, style="bold")
     if result.choice is not None:
         say(result.choice.detail)

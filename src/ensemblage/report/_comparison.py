@@ -34,6 +34,8 @@ from ensemblage.studies import (
     Residuals,
     SummaryRow,
     corrected_t_test,
+    expected_block,
+    share_of_fold,
 )
 
 SIGNIFICANT = "significantly different from the best"
@@ -55,7 +57,8 @@ def difference_blocks(document: Comparison) -> list[Block]:
     if choice is None:
         return []
     measure = MEASURES[document.measure]
-    design = Design(document.measure, 1 / document.n_splits, document.n_rows)
+    share = share_of_fold(document.n_splits, ordered=document.validation == "time")
+    design = Design(document.measure, share, document.n_rows)
     whole = {each.name: each for each in document.methods if None not in each[document.measure]}
     scores = {
         name: [value for value in each[document.measure] if value is not None]
@@ -154,8 +157,10 @@ def _source_table(found: Residuals) -> TableBlock:
 
 def comparison_page(document: Comparison) -> Page:
     """Show a comparison of methods."""
+    expected = expected_block(document)
     sections = [
         Section("Scores", [_bars(document), _scores(document)]),
+        *([] if expected is None else [Section("Expected performance", [expected])]),
         Section("Differences", difference_blocks(document)),
         *residual_section(document.residuals),
         Section("Scores per fold", [_folds(document)]),
@@ -174,7 +179,7 @@ def _facts(document: Comparison) -> dict[str, str]:
         "rows": f"{document.n_rows:,}",
         "columns": f"{document.n_features:,}",
         "task": "regression" if regression else f"{document.n_classes} classes",
-        "folds": f"{document.n_splits}{repeats}",
+        "periods" if document.validation == "time" else "folds": f"{document.n_splits}{repeats}",
         "seed": str(document.seed),
         "measure": MEASURES[document.measure].label,
     }

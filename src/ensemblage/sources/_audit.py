@@ -703,7 +703,7 @@ def _summarise(
         found = measure.function(new, groups)
         pooled = found.pooled(interval)
         whole = measure.function(known, everything).values[0]
-        summary.append(_summary_of(measure, found, pooled, whole))
+        summary.append(summary_of(measure, found, pooled, whole))
         own = measure.function(known, groups).values
         for s, each in enumerate(_estimates(found, pooled)):
             by_source[s][measure.name] = each
@@ -720,9 +720,10 @@ def _summarise(
     return {"summary": tuple(summary), "sources": sources}
 
 
-def _summary_of(
+def summary_of(
     measure: AuditMeasure, found: SourceEstimates, pooled: PooledEstimate | None, inside: float
 ) -> MeasureSummary:
+    """Summarise a measure; ``inside`` is its value by cross-validation, NaN if unknown."""
     name, whole = measure.name, _plain(inside)
     if pooled is None:
         n_sources = int(found.known.sum())
@@ -828,7 +829,7 @@ def _each_class(
         for measure in measures_of_class(label):
             found = measure.function(new, rows.groups)
             whole = measure.function(known, everything).values[0]
-            parts.append(_summary_of(measure, found, found.pooled(interval), whole))
+            parts.append(summary_of(measure, found, found.pooled(interval), whole))
         made.append(ClassSummary(str(name), tuple(parts)))
     return tuple(made)
 
@@ -975,7 +976,7 @@ def _over_time(
         for measure in chosen:
             estimates = measure.function(new, groups)
             whole = measure.function(known, everything).values[0]
-            summary.append(_summary_of(measure, estimates, next_period(estimates), whole))
+            summary.append(summary_of(measure, estimates, next_period(estimates), whole))
             for place, each in zip(by_period, _estimates(estimates, None), strict=True):
                 place[measure.name] = each
         trained = {

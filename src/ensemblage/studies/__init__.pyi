@@ -3,12 +3,14 @@ from ._audit import audit as audit
 from ._choice import ALPHA as ALPHA
 from ._choice import Design as Design
 from ._choice import corrected_t_test as corrected_t_test
+from ._choice import share_of_fold as share_of_fold
 from ._cluster import CLUSTER_METHODS as CLUSTER_METHODS
 from ._cluster import Clustering as Clustering
 from ._cluster import cluster as cluster
 from ._compare import compare as compare
 from ._compare import comparison_block as comparison_block
 from ._compare import comparison_title as comparison_title
+from ._compare import expected_block as expected_block
 from ._doctor import DoctorDocument as DoctorDocument
 from ._doctor import examine as examine
 from ._documents import CellCounts as CellCounts

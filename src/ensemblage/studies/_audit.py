@@ -76,7 +76,7 @@ def audit(
         )
     times = None
     if time is not None:
-        dataset, times = _split_times(dataset, time)
+        dataset, times = split_times(dataset, time)
     if isinstance(method, SavedModel):
         dataset = _with_columns_of(method, dataset)
         model, label, method = clone(method.model), f"the method of {name}", name
@@ -110,7 +110,7 @@ def audit(
     )  # fmt: skip
 
 
-def _split_times(dataset: Dataset, time: str) -> tuple[Dataset, NDArray[Any]]:
+def split_times(dataset: Dataset, time: str) -> tuple[Dataset, NDArray[Any]]:
     """Remove the column of times from the features; dates as such."""
     if time not in dataset.feature_names:
         raise ValueError(

@@ -41,6 +41,14 @@ class MeanDifference(NamedTuple):
     pvalue: float
 
 
+def share_of_fold(folds: int, *, ordered: bool = False) -> float:
+    """Share of test rows in a fold; of periods in order, from the mean ratio to the past."""
+    if not ordered:
+        return 1 / folds
+    ratio = float(np.mean(1 / np.arange(1, folds + 1)))
+    return ratio / (1 + ratio)
+
+
 def corrected_standard_error(
     values: Sequence[float | None] | Doubles, share: float
 ) -> float | None:

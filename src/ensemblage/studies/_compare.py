@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from ensemblage._core import (
@@ -19,6 +20,7 @@ from ensemblage._core import (
     count,
     html_table,
     listed,
+    listing,
     suggestion,
     text_table,
 )
@@ -32,8 +34,23 @@ from ensemblage.evaluation import (
     Task,
     source_residuals,
 )
+from ensemblage.sources import (
+    MAIN_MEASURES,
+    MIN_SOURCES,
+    MIN_WINDOWS,
+    VALUE_MEASURES,
+    MeasureSummary,
+    Periods,
+    Predicted,
+    class_measures,
+    interval_text,
+    next_period,
+    read_periods,
+    summary_of,
+)
+from ensemblage.studies._audit import split_times
 from ensemblage.studies._choice import Design, choose, signed_scores, summarised, verdict
-from ensemblage.studies._documents import Comparison, MethodScores, Residuals
+from ensemblage.studies._documents import Choice, Comparison, MethodScores, Residuals
 from ensemblage.studies._experiment import CellResult
 from ensemblage.studies._methods import (
     Given,
@@ -52,6 +69,7 @@ from ensemblage.studies._study import (
     Study,
     StudyParams,
     fold_rows,
+    period_folds,
     quick_notes,
     study_experiment,
     train_rows,
@@ -61,6 +79,8 @@ from ensemblage.studies._study import (
 AUTO = "auto"
 # Classes are imbalanced if the largest has more than this times its share among equal classes.
 IMBALANCED = 1.5
+# So are they if the rarest has less than this times its share (20 % of two classes).
+RARE = 0.4
 # Predictions kept for plots at most; of more, an evenly spaced subset.
 MAX_RESIDUALS = 2000
 # Values of a table (rows times columns) up to which a fit may be faster than starting a worker.
@@ -85,6 +105,7 @@ def compare(
     seed: int = 0,
     n_jobs: int | None = None,
     new_sources: bool = False,
+    time: Any = None,
     quick: bool = False,
     store: ResultStore | None = None,
     budget: float | None = None,
@@ -116,11 +137,13 @@ def compare(
     measure : str, default="auto"
         The measure of order, ranks, tests and recommendation. Classification: "accuracy",
         "balanced_accuracy", "log_loss", "auc" or "f1"; regression: "rmse", "mae", "r2" or
-        "log_score". "auto" is RMSE in regression, and accuracy in classification, unless the
-        largest class has more than 1.5 times its share among equal classes (75 % of two classes,
-        50 % of three); then it is log loss, or balanced accuracy where a method gives no
-        probabilities. AUC is one-vs-rest, AUC and F1 are macro-averaged. The log score is for
-        methods that predict a standard deviation.
+        "log_score". "auto" is RMSE in regression. In classification it is log loss if the largest
+        class has more than 1.5 times its share among equal classes (75 % of two classes, 50 % of
+        three) or the rarest less than 0.4 times (20 % of two classes), with ``new_sources`` or
+        ``time``, and if a method is better than the best constant prediction by log loss and AUC
+        but none by accuracy; balanced accuracy if fewer than two methods give probabilities; else
+        accuracy. AUC is one-vs-rest, AUC and F1 are macro-averaged. The log score is for methods
+        that predict a standard deviation.
     groups : array-like of shape (n_rows,), default=None
         Rows that belong together, such as those of one patient: each group is in one fold only.
     sources : array-like of shape (n_rows,), default=None
@@ -134,7 +157,13 @@ def compare(
     n_jobs : int, default=None
         Processes, as in joblib; the scores are the same for any number.
     new_sources : bool, default=False
-        Test on sources that are not in the training rows; needs ``sources``.
+        Test on sources that are not in the training rows; needs ``sources``. ``expected`` is then a
+        random-effects summary over the left-out sources, see
+        :func:`ensemblage.sources.source_audit`.
+    time : array-like of shape (n_rows,) or str, default=None
+        Time of each row, numbers or dates, or the column that has it, which is then no feature:
+        each period is predicted by models of the earlier ones, and ``n_splits`` is not used. Up to
+        ten distinct times, years or months are periods, otherwise six parts of about equal size.
     quick : bool, default=False
         Subsample large folds, stratified by class: at most 1,000 training rows for methods whose
         time grows faster than linearly, at most 4,000 for the others, and at most 3,000 test rows.
@@ -172,20 +201,34 @@ def compare(
     check_measure(measure)
     if groups is not None and sources is not None:
         raise ValueError("`groups` and `sources` exclude each other: give only one of them.")
-    dataset = Dataset.from_arrays(X, y, sources=sources if groups is None else groups, task=task)
+    given = sources if groups is None else groups
+    ordered = time is not None
+    if not ordered:
+        dataset, periods = Dataset.from_arrays(X, y, sources=given, task=task), None
+    elif new_sources or n_repeats > 1 or given is not None:
+        raise ValueError(
+            "`time` tests each period once, at all sources: leave out the sources, groups, "
+            "`new_sources` and repeats. An audit takes sources and time together."
+        )
+    else:
+        dataset, periods = _by_period(X, y, task, time)
+        n_splits = len(period_folds(dataset))
     check_measure(measure, dataset.task)
+    keep = ordered or (new_sources and groups is None)
     new_sources = new_sources or groups is not None
-    known = dataset.sources is not None and groups is None
+    known = dataset.sources is not None and groups is None and not ordered
     n_columns = dataset.X.shape[1]
     found = named_methods(
         methods, task=dataset.task, sources=known, quick=quick, n_columns=n_columns
     )
-    notes = [*dataset.notes, *_fold_notes(dataset, n_splits, n_repeats)]
+    notes = [*dataset.notes, *_fold_notes(dataset, n_splits, n_repeats, periods)]
     notes += wide_notes(dataset.task, quick, n_columns) if methods is None else []
-    notes += source_notes(dataset, found, new_sources) if groups is None else []
+    notes += source_notes(dataset, found, new_sources) if known else []
     if new_sources:
         n_splits = min(n_splits, _n_sources(dataset))
-    splits = Splits(seed, n_repeats, n_splits, new_sources=new_sources, quick=quick)
+    splits = Splits(
+        seed, n_repeats, n_splits, new_sources=new_sources, quick=quick, ordered=ordered, keep=keep
+    )
     if quick:
         folds = [splits.rows(dataset, *place) for place in splits.places()]
         notes += quick_notes(folds, list(found.values()))
@@ -218,11 +261,42 @@ def compare(
             "fits; scores are of the folds that every method has."
         )
     comparison = comparison_of(dataset, study, _method_scores(study, found, results), notes)
+    expected = {name: _expected(dataset, each, results, splits) for name, each in found.items()}
+    comparison = replace(comparison, expected={name: e for name, e in expected.items() if e})
     if dataset.task is not REGRESSION:
         return comparison
     choice = comparison.choice
     shown = found[comparison.summary[0].method if choice is None else choice.method]
-    return replace(comparison, residuals=kept_residuals(dataset, shown, results))
+    residuals = kept_residuals(dataset, shown, results, ordered=ordered)
+    return replace(comparison, residuals=residuals)
+
+
+def _by_period(X: Any, y: Any, task: str | None, time: Any) -> tuple[Dataset, Periods]:
+    """Make a dataset whose sources are periods, as numbers."""
+    if isinstance(time, str):
+        dataset = Dataset.from_arrays(X, y, task=task)
+        if dataset.sources is not None:
+            raise ValueError(
+                "`time` is given, and the dataset has sources: compare over one of them, or audit "
+                "a method over both."
+            )
+        dataset, times = split_times(dataset, time)
+        periods = read_periods(times, len(dataset.y))
+        dataset = dataclasses.replace(dataset, sources=periods.codes.astype(str))
+    else:
+        periods = read_periods(time, np.size(time))
+        if isinstance(X, Dataset):
+            raise TypeError(
+                "`time` must be the name of a column if `X` is a Dataset, got "
+                f"{type(time).__name__}."
+            )
+        dataset = Dataset.from_arrays(X, y, sources=periods.codes.astype(str), task=task)
+    if not period_folds(dataset):
+        raise ValueError(
+            "`time` has no period whose past holds two classes or values: give times that cover "
+            "more, or leave `time` out."
+        )
+    return dataset, periods
 
 
 def check_measure(name: str, task: Task | None = None) -> None:
@@ -288,17 +362,25 @@ def comparison_of(
 ) -> Comparison:
     """Rank, summarise and test the methods' scores."""
     splits, requested = study.splits, study.measure
-    measure = _auto_measure(dataset, methods) if requested == AUTO else requested
+    n_rows, n_features = dataset.X.shape
+    tested = min(n_rows, TEST_ROWS * (splits.folds or 1)) if splits.quick else n_rows
+    first = requested
+    if requested == AUTO:
+        first = _auto_measure(dataset, methods, new_rows=splits.keep)
+    design = Design(first, splits.share, tested)
+    choice = choose(methods, design)
+    other = _better_than_constant(methods, choice, design)
+    if other is not None and requested == AUTO:
+        choice, design = other, design._replace(measure=other.measure)
+    elif other is not None and choice is not None:
+        choice = replace(choice, sentence=_disagreement(choice, other))
+    measure = design.measure
     # per fold; methods without a value on a fold share its last ranks
     scores = np.array([signed_scores(each, measure) for each in methods])
     ranks = rankdata(-np.nan_to_num(scores, nan=-np.inf), axis=0).tolist()
     methods = tuple(
         replace(each, ranks=tuple(own)) for each, own in zip(methods, ranks, strict=True)
     )
-    n_rows, n_features = dataset.X.shape
-    tested = min(n_rows, TEST_ROWS * (splits.folds or 1)) if splits.quick else n_rows
-    design = Design(measure, splits.share, tested)
-    choice = choose(methods, design)
     return Comparison(
         dataset=dataset.name,
         n_rows=n_rows,
@@ -308,7 +390,7 @@ def comparison_of(
         n_splits=len(splits.places()) // splits.repeats,
         n_repeats=splits.repeats,
         seed=splits.seed,
-        notes=(*notes, *_measure_notes(dataset, requested, measure, methods)),
+        notes=(*notes, *_measure_notes(dataset, study, first, measure, methods)),
         quick=splits.quick,
         finished=all(each.n_folds == len(splits.places()) for each in methods),
         measure=measure,
@@ -316,31 +398,81 @@ def comparison_of(
         verdict=verdict(methods, choice, measure),
         choice=choice,
         methods=methods,
-        data=DataSummary.of_dataset(dataset),
+        data=DataSummary.of_dataset(
+            dataclasses.replace(dataset, sources=None) if splits.ordered else dataset
+        ),
+        validation=_validation(splits),
     )
 
 
-def _auto_measure(dataset: Dataset, methods: Sequence[MethodScores]) -> str:
+def _validation(splits: Splits) -> Any:
+    if splits.ordered:
+        return "time"
+    return "new-sources" if splits.new_sources else "cross-validation"
+
+
+def _auto_measure(
+    dataset: Dataset, methods: Sequence[MethodScores], *, new_rows: bool = False
+) -> str:
     """RMSE in regression, accuracy for balanced classes.
 
-    For imbalanced classes it is log loss, or balanced accuracy if a method that did not fail on all
-    folds gives no probabilities.
+    For imbalanced classes, and for new sources or periods, it is log loss, or balanced accuracy if
+    fewer than two of several methods that did not fail on all folds give probabilities.
     """
-    if dataset.task is REGRESSION or not is_imbalanced(dataset.classes):
+    if dataset.task is REGRESSION or not (new_rows or is_imbalanced(dataset.classes)):
         return dataset.task.usual
     scored = [each for each in methods if len(each.failures) < each.n_folds]
-    lacking = any(_lacks(each, "log_loss") for each in scored)
-    return "balanced_accuracy" if lacking or not scored else "log_loss"
+    giving = [each for each in scored if not _lacks(each, "log_loss")]
+    return "log_loss" if len(giving) >= max(1, min(2, len(scored))) else "balanced_accuracy"
+
+
+def _better_than_constant(
+    methods: Sequence[MethodScores], choice: Choice | None, design: Design
+) -> Choice | None:
+    """Choose by log loss or AUC if by another measure a constant prediction is not outdone.
+
+    The method chosen has a better mean of both; None if there is none such.
+    """
+    constant = {each.name for each in methods if each.complexity == 0}
+    if choice is None or choice.method not in constant or not methods[0]["log_loss"]:
+        return None
+    means = {
+        name: [float(np.mean(signed_scores(each, name))) for each in methods]
+        for name in ("log_loss", "auc")
+    }
+    names = [each.name for each in methods]
+    for measure in [each for each in means if each != design.measure]:
+        other = choose(methods, design._replace(measure=measure))
+        if other is None or other.method in constant:
+            continue
+        ours, reference = names.index(other.method), names.index(choice.method)
+        if all(each[ours] > each[reference] for each in means.values()):
+            return other
+    return None
+
+
+def _disagreement(choice: Choice, other: Choice) -> str:
+    """Say that a measure on which a constant prediction is not outdone misses a better method."""
+    shown, better = MEASURES[choice.measure], MEASURES[other.measure]
+    beside = MEASURES["auc" if other.measure == "log_loss" else "log_loss"]
+    return (
+        f"No method is recommended by {shown.label}: by it none is significantly better than "
+        f"{choice.label} ({shown.written(choice.score)}). But by {better.label} {other.label} "
+        f"({better.written(other.score)}) is recommended, and its {beside.label} is better too: "
+        f"compare by {better.label}."
+    )
 
 
 def is_imbalanced(classes: Mapping[str, int]) -> bool:
     """Whether the largest class has more than 1.5 times its share among equal classes.
 
-    For two classes that is more than 75 % of the rows, for three more than 50 %.
+    For two classes that is more than 75 % of the rows, for three more than 50 %. Classes are
+    imbalanced, too, if the rarest has less than 0.4 times its share.
     """
     if not classes:
         return False
-    return max(classes.values()) * len(classes) > IMBALANCED * sum(classes.values())
+    equal = sum(classes.values()) / len(classes)
+    return max(classes.values()) > IMBALANCED * equal or min(classes.values()) < RARE * equal
 
 
 def _lacks(method: MethodScores, measure: str) -> bool:
@@ -351,15 +483,30 @@ def _lacks(method: MethodScores, measure: str) -> bool:
 
 
 def _measure_notes(
-    dataset: Dataset, requested: str, measure: str, methods: Sequence[MethodScores]
+    dataset: Dataset, study: Study, first: str, measure: str, methods: Sequence[MethodScores]
 ) -> list[str]:
-    """Explain the choice of the measure, and name methods that have no value of it."""
+    """Explain the choice of the measure, and name methods that have no value of it.
+
+    ``first`` is the measure before a comparison with a constant prediction.
+    """
     notes, label = [], MEASURES[measure].label
-    if requested == AUTO and is_imbalanced(dataset.classes) and len(methods) > 1:
-        share = max(dataset.classes.values()) / len(dataset.y)
+    if study.measure == AUTO and measure != dataset.task.usual and len(methods) > 1:
+        instead = " instead of accuracy"
+        if measure != first:
+            beside = MEASURES["auc" if measure == "log_loss" else "log_loss"].label
+            reason = (
+                f"By {MEASURES[first].label} no method is significantly better than a constant "
+                f"prediction, but by {label} one is recommended, and its {beside} is better too"
+            )
+            instead = ""
+        elif is_imbalanced(dataset.classes):
+            share = max(dataset.classes.values()) / len(dataset.y)
+            reason = f"The classes are imbalanced (the largest has {share:.0%} of the rows)"
+        else:
+            place = "the next period" if study.splits.ordered else "a new source"
+            reason = f"The scores are for {place}, where probabilities have to be right too"
         notes.append(
-            f"The classes are imbalanced (the largest has {share:.0%} of the rows), so methods are "
-            f"compared by {label} instead of accuracy; set another by `measure`."
+            f"{reason}, so methods are compared by {label}{instead}; set another by `measure`."
         )
     without = [each.label for each in methods if _lacks(each, measure)]
     if without:
@@ -368,8 +515,19 @@ def _measure_notes(
     return notes
 
 
-def _fold_notes(dataset: Dataset, n_splits: int, n_repeats: int) -> list[str]:
-    """Refuse an impossible number of folds; note classes with fewer rows than folds."""
+def _fold_notes(
+    dataset: Dataset, n_splits: int, n_repeats: int, periods: Periods | None
+) -> list[str]:
+    """Refuse an impossible number of folds; note classes with fewer rows than folds, or periods."""
+    if periods is not None:
+        few = f" With fewer than {MIN_WINDOWS} nothing is said of the next one."
+        note = (
+            f"{len(periods.names)} periods ({listing(periods.names)}): "
+            f"{count(n_splits, 'period is', 'periods are')} predicted by models of the earlier "
+            "ones, so that the scores estimate the performance in the next period. The time is not "
+            f"a feature.{few if n_splits < MIN_WINDOWS else ''}"
+        )
+        return [note, *periods.notes]
     if n_splits < 2:
         raise ValueError(f"`n_splits`, the number of folds, must be at least 2, got {n_splits}.")
     if n_repeats < 1:
@@ -417,6 +575,8 @@ def source_notes(
             f"{n_sources} sources, each in one fold only: every source is tested by models fitted "
             "without it, so that the scores estimate the performance on a new source. The source "
             "is not a feature."
+            + " Confidence and prediction intervals take three or more."
+            * (n_sources < MIN_SOURCES)
         )
         return
     aware = [each.label for each in methods.values() if "sources" in each.takes]
@@ -438,10 +598,48 @@ def source_notes(
     )
 
 
+def _expected(
+    dataset: Dataset, method: Method, results: Sequence[CellResult], splits: Splits
+) -> tuple[MeasureSummary, ...]:
+    """Summarise a method's predictions over left-out sources, or over periods.
+
+    Nothing of a method that failed, gives no probabilities or was not fitted on all folds.
+    """
+    cells = [
+        (StudyParams.of(each.cell), None if each.error else each.values.get("output"))
+        for each in results
+    ]
+    kept = [each for each in cells if each[0].method == method.name and each[0].repeat == 0]
+    if len(kept) < (splits.folds or 1) or any(output is None for _, output in kept):
+        return ()
+    own = np.concatenate([fold_rows(dataset, method, params).test for params, _ in kept])
+    output = np.concatenate([np.array(output) for _, output in kept])
+    if dataset.classes:
+        truth: NDArray[Any] = np.searchsorted([*dataset.classes], dataset.y[own])
+        measures = class_measures(len(dataset.classes), len(dataset.classes) - 1, ())
+    else:
+        # no intervals: their coverage is among the scores
+        output = np.column_stack([output, np.full((len(output), 2), np.nan)])
+        truth, measures = dataset.y[own], VALUE_MEASURES
+    assert dataset.sources is not None  # noqa: S101  by the caller
+    sources = dataset.sources[own]
+    groups = [np.flatnonzero(sources == each) for each in np.unique(sources)]
+    summaries = []
+    for measure in measures:
+        if measure.name in MAIN_MEASURES[dataset.task.name]:
+            found = measure.function(Predicted(output, truth), groups)
+            pooled = next_period(found) if splits.ordered else found.pooled()
+            summaries.append(summary_of(measure, found, pooled, np.nan))
+    return tuple(summaries)
+
+
 def kept_residuals(
-    dataset: Dataset, method: Method, results: Sequence[CellResult]
+    dataset: Dataset, method: Method, results: Sequence[CellResult], *, ordered: bool = False
 ) -> Residuals | None:
-    """Out-of-fold predictions kept by a method's cells in the first repeat, if there are any."""
+    """Out-of-fold predictions kept by a method's cells in the first repeat, if there are any.
+
+    Periods, where folds are ``ordered``, are not reported as sources.
+    """
     rows, predicted, intervals = [], [], []
     for result in results:
         params = StudyParams.of(result.cell)
@@ -459,7 +657,7 @@ def kept_residuals(
         dataset.y[own],
         np.concatenate(predicted)[shown],
         None if None in intervals else np.concatenate(intervals)[shown],
-        None if dataset.sources is None else dataset.sources[own],
+        None if dataset.sources is None or ordered else dataset.sources[own],
     )
     return Residuals(
         method=method.name, label=method.label, observed=tuple(found.y.tolist()),
@@ -474,9 +672,12 @@ def comparison_title(result: Comparison) -> str:
     """Dataset, its size, the task and the folds, in one line."""
     repeats = f", repeated {result.n_repeats} times" if result.n_repeats > 1 else ""
     what = "regression" if result.n_classes is None else f"{result.n_classes} classes"
+    folds = f"{result.n_splits} folds"
+    if result.validation == "time":
+        folds = f"{count(result.n_splits, 'period')} predicted from the past"
     return (
         f"{result.dataset}: {count(result.n_rows, 'row')}, {count(result.n_features, 'column')}, "
-        f"{what}; {result.n_splits} folds{repeats}, seed {result.seed}"
+        f"{what}; {folds}{repeats}, seed {result.seed}"
     )
 
 
@@ -508,16 +709,57 @@ def comparison_block(result: Comparison) -> TableBlock:
     )
 
 
+def expected_block(result: Comparison) -> TableBlock | None:
+    """Table of what to expect of each method at a new source, or in the next period."""
+    shown = [row for row in result.summary if row.method in result.expected]
+    known = [each.measure for row in shown for each in result.expected[row.method]]
+    if not any(each.mean is not None for row in shown for each in result.expected[row.method]):
+        return None
+    measures = class_measures(result.n_classes, 0, ()) if result.n_classes else VALUE_MEASURES
+    by_name = {each.name: each for each in measures}
+    ahead, over = "new source", "random-effects mean over left-out sources"
+    if result.validation == "time":
+        ahead, over = "next period", "mean over periods predicted from the past"
+    event = ""
+    if "oe" in known and result.data is not None:
+        event = f" O:E ratio: observed by expected rows of class {max(result.data.classes)!r}."
+    rows = []
+    for name in dict.fromkeys(known):
+        measure = by_name[name]
+        for row in shown:
+            [found] = [each for each in result.expected[row.method] if each.measure == name]
+            ends = [
+                interval_text(measure, low, high)
+                for low, high in ((found.low, found.high), (found.new_low, found.new_high))
+            ]
+            texts = map(Field, (measure.written(found.mean), *ends))
+            rows.append([Field(measure.label), Field(row.label, ours=row.ours), *texts])
+    return TableBlock(
+        [
+            Heading(head, numeric=head not in {"measure", "method"})
+            for head in ("measure", "method", "mean", "95 % interval", ahead)
+        ],
+        rows,
+        f"What to expect {'in the next period' if ahead == 'next period' else 'at a new source'}",
+        f"mean: {over}, with its 95 % confidence interval. {ahead}: 95 % prediction interval."
+        f"{event}",
+    )  # fmt: skip
+
+
 def comparison_text(result: Comparison) -> str:
-    """Text for a terminal: title, table, legend and recommendation."""
-    block = comparison_block(result)
+    """Text for a terminal: title, tables, legends and recommendation."""
+    block, expected = comparison_block(result), expected_block(result)
     detail = [] if result.choice is None else [result.choice.detail]
-    parts = [comparison_title(result), "", text_table(block), "", block.legend, result.verdict]
-    return "\n".join([*parts, *detail])
+    parts = [comparison_title(result), "", text_table(block), "", block.legend]
+    if expected is not None:
+        parts += ["", text_table(expected), "", expected.legend]
+    return "\n".join([*parts, result.verdict, *detail])
 
 
 def comparison_html(result: Comparison) -> str:
     """HTML for a notebook: title, table and recommendation."""
     sentences = [result.verdict, *([] if result.choice is None else [result.choice.detail])]
     texts = "".join(f"<p>{escape(text)}</p>" for text in sentences)
-    return f"<p>{escape(comparison_title(result))}</p>{html_table(comparison_block(result))}{texts}"
+    blocks = [each for each in (comparison_block(result), expected_block(result)) if each]
+    tables = "".join(html_table(each) for each in blocks)
+    return f"<p>{escape(comparison_title(result))}</p>{tables}{texts}"

@@ -12,6 +12,7 @@ from msgspec.structs import asdict, fields, force_setattr
 
 from ensemblage.datasets import DataSummary
 from ensemblage.evaluation import DECIDING, MEASURES, TASKS, Measure, SourceResiduals, TaskName
+from ensemblage.sources import MeasureSummary
 
 if TYPE_CHECKING:
     from ensemblage.studies._experiment import CellResult
@@ -329,7 +330,9 @@ class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Annotated[int, Meta(ge=2)] | None,
         Meta(description="Number of classes; null in regression."),
     ]
-    n_splits: Annotated[int, Meta(ge=2, description="Folds per repeat.")]
+    n_splits: Annotated[
+        int, Meta(ge=1, description="Folds per repeat, or periods predicted from the past.")
+    ]
     n_repeats: Annotated[int, Meta(ge=1, description="Repeats of the cross-validation.")]
     seed: Annotated[Count, Meta(description="Random seed.")]
     notes: Annotated[
@@ -375,6 +378,21 @@ class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Residuals | None,
         Meta(description="Out-of-fold predictions of a numeric target; null in classification."),
     ] = None
+    validation: Annotated[
+        Literal["cross-validation", "new-sources", "time"],
+        Meta(
+            description="What is tested: rows of known sources, sources (or groups of rows) that "
+            "are not in training, or each period by models of the earlier ones."
+        ),
+    ] = "cross-validation"
+    expected: Annotated[
+        dict[str, tuple[MeasureSummary, ...]],
+        Meta(
+            description="By method, what to expect at a new source, or in the next period: AUC, "
+            "O:E ratio (two classes), calibration slope and log loss, or R², RMSE and slope. Empty "
+            "by cross-validation, and without methods that failed or give no probabilities."
+        ),
+    ] = {}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the table as a list of dicts, as ``pandas.DataFrame`` takes it.

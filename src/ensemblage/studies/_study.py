@@ -29,7 +29,8 @@ from ensemblage.evaluation import (
     compare_methods,
     model_predictions,
 )
-from ensemblage.studies._choice import corrected_standard_error
+from ensemblage.sources import expanding_folds
+from ensemblage.studies._choice import corrected_standard_error, share_of_fold
 from ensemblage.studies._documents import ResultRow, ResultTable
 from ensemblage.studies._experiment import Cell, CellResult, Experiment, Plain
 from ensemblage.studies._methods import Method, get_method, make_model
@@ -44,7 +45,7 @@ MAX_CELLS = 1_000_000
 # Rows of a fold whose predictions are kept for plots at most, evenly spaced.
 KEPT_ROWS = 1000
 # Parameters of a cell that do not enter its seed.
-UNSEEDED = {"dataset", "quick"}
+UNSEEDED = {"dataset", "quick", "keep"}
 # Size of a table, in bytes, from which workers read it from a file.
 LARGE = 1_000_000
 # Training rows in a quick comparison, of a method whose time grows faster than linearly.
@@ -73,7 +74,9 @@ class Splits(NamedTuple):
     """Repeated stratified cross-validation, or repeated train-test splits with ``test_share``.
 
     Folds are stratified by class, or by quantile bins of a numeric target. With ``new_sources``
-    each source is in one fold only; ``quick`` subsamples large folds.
+    each source is in one fold only; with ``ordered`` sources are periods, each of which is
+    predicted from the earlier ones. ``quick`` subsamples large folds, and ``keep`` keeps all
+    predictions.
     """
 
     seed: int = 0
@@ -82,11 +85,15 @@ class Splits(NamedTuple):
     test_share: float | None = None
     new_sources: bool = False
     quick: bool = False
+    ordered: bool = False
+    keep: bool = False
 
     @property
     def share(self) -> float:
         """Share of test rows in a split."""
-        return 1 / self.folds if self.folds else float(self.test_share or 0)
+        if self.folds is None:
+            return float(self.test_share or 0)
+        return share_of_fold(self.folds, ordered=self.ordered)
 
     def places(self) -> list[tuple[int, int]]:
         """Repeat and fold of each split, in order."""
@@ -94,6 +101,8 @@ class Splits(NamedTuple):
 
     def rows(self, dataset: Dataset, repeat: int, fold: int) -> Fold:
         """Training rows and test rows of a split."""
+        if self.ordered:
+            return period_folds(dataset)[fold]
         y, seed = fold_labels(dataset.y), self._repeat_seed(repeat)
         if self.folds is None:
             share = StratifiedShuffleSplit(1, test_size=self.test_share, random_state=seed)
@@ -107,6 +116,12 @@ class Splits(NamedTuple):
     def _repeat_seed(self, repeat: int) -> int:
         # independent of the number of repeats
         return draw_seeds(self.seed, repeat + 1)[repeat]
+
+
+def period_folds(dataset: Dataset) -> list[Fold]:
+    """Train on earlier periods, the dataset's sources, where they have two classes or values."""
+    codes = np.asarray(dataset.sources).astype(np.int64)
+    return [each for each in expanding_folds(codes) if len(np.unique(dataset.y[each.train])) > 1]
 
 
 class MethodPoint(NamedTuple):
@@ -135,6 +150,8 @@ class StudyParams(Struct, frozen=True, omit_defaults=True):
     new_sources: bool = False
     quick: bool = False
     digest: str = ""
+    ordered: bool = False
+    keep: bool = False
 
     @classmethod
     def of(cls, cell: Cell) -> StudyParams:
@@ -146,7 +163,7 @@ class StudyParams(Struct, frozen=True, omit_defaults=True):
         """The splits, without the number of repeats."""
         return Splits(
             self.seed, folds=self.folds, test_share=self.test_share, new_sources=self.new_sources,
-            quick=self.quick,
+            quick=self.quick, ordered=self.ordered, keep=self.keep,
         )  # fmt: skip
 
 
@@ -184,7 +201,8 @@ class Study:
         splits = self.splits
         params = StudyParams(
             dataset, method.name, dict(method.params), *place, splits.seed, splits.folds,
-            splits.test_share, splits.new_sources, splits.quick, method.digest,
+            splits.test_share, splits.new_sources, splits.quick, method.digest, splits.ordered,
+            splits.keep,
         )  # fmt: skip
         return dict(msgspec.to_builtins(params))
 
@@ -312,7 +330,8 @@ def score_cell(
     splits, task = params.splits, dataset.task
     method = own[params.method] if params.method in own else get_method(params.method, task.name)
     fold = fold_rows(dataset, method, params)
-    train, test = (None if dataset.sources is None else dataset.sources[rows] for rows in fold)
+    sources = None if splits.ordered else dataset.sources
+    train, test = (None if sources is None else sources[rows] for rows in fold)
     fit_params = method.fit_params(train, splits.new_sources)
     predict_params = method.predict_params(test, splits.new_sources)
     with recorded_warnings() as warned:
@@ -320,8 +339,9 @@ def score_cell(
         model = seeded_model(method, reduced | params.params, dataset, fit_seed(cell))
         model.fit(dataset.X[fold.train], dataset.y[fold.train], **fit_params)
         scores = score_model(
-            model, dataset.X[fold.test], dataset.y[fold.test], task, predict_params
-        )
+            model, dataset.X[fold.test], dataset.y[fold.test], task, predict_params,
+            tuple(dataset.classes) if splits.keep else None,
+        )  # fmt: skip
     return scores | {"warnings": list(dict.fromkeys(warned))}
 
 
@@ -331,14 +351,32 @@ def score_model(
     y: NDArray[Any],
     task: Task,
     predict_params: Mapping[str, Any] = MappingProxyType({}),
+    classes: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """Score a fitted model on test rows; in regression, keep some predictions."""
+    """Score a fitted model on test rows; in regression, keep some predictions.
+
+    All are kept, as ``output``, if the ``classes`` of the dataset are given, none for regression.
+    """
     predictions = model_predictions(model, X, predict_params, class_scores=task is CLASSIFICATION)
-    if task is CLASSIFICATION:
-        return dict(task.scores(y, predictions))
-    if not np.isfinite(predictions.y_pred).all():
+    if task is not CLASSIFICATION and not np.isfinite(predictions.y_pred).all():
         raise ValueError("the model predicts NaN or infinity")
-    return task.scores(y, predictions) | {"kept": _kept_predictions(predictions)}
+    scores: dict[str, Any] = dict(task.scores(y, predictions))
+    if task is not CLASSIFICATION:
+        scores["kept"] = _kept_predictions(predictions)
+    if classes is not None:
+        scores["output"] = _output(predictions, classes)
+    return scores
+
+
+def _output(predictions: Predictions, classes: Sequence[str]) -> list[Any] | None:
+    """Give values, or probabilities of all classes; None for a method without probabilities."""
+    if not classes:
+        return list(predictions.y_pred.tolist())
+    if predictions.probabilities is None:
+        return None
+    output = np.zeros((len(predictions.y_pred), len(classes)))
+    output[:, [classes.index(each) for each in predictions.classes]] = predictions.probabilities
+    return list(output.tolist())
 
 
 def _kept_predictions(predictions: Predictions) -> dict[str, Any]:
