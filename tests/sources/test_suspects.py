@@ -188,3 +188,9 @@ def test_other_missingness():
     [found] = other_missingness(counts, GROUPS, NAMES)
     assert found.sentence == "b: crp is missing in 80% of rows, elsewhere in 0%."
     assert other_coding([Column("crp", values)], GROUPS, NAMES) == []
+
+
+def test_dates_are_shown_as_dates():
+    days = np.tile(np.arange(100.0), 3) + 19_000 + 500 * (SOURCES == 2)
+    found = column_shift(Column("admitted", days, is_date=True), SOURCES, NAMES)
+    assert (found.source, found.in_source, found.in_others) == ("c", "2023-07-11", "2022-02-26")

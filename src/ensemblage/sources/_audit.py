@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_field
 from functools import partial
 from pickle import PicklingError
 from typing import Any, NamedTuple
@@ -32,7 +33,7 @@ from ensemblage._core import (
     safe_indexing,
     suggestion,
 )
-from ensemblage.datasets import Column, TableEncoder, fold_labels, read_columns
+from ensemblage.datasets import Column, ColumnTypes, TableEncoder, fold_labels, read_columns
 from ensemblage.evaluation import CLASSIFICATION, REGRESSION, model_predictions
 from ensemblage.sources._audit_result import (
     LOSSES,
@@ -116,7 +117,7 @@ def source_audit(
     event: Any = None,
     interval: str = "profile",
     learning_curve: bool = True,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | ColumnTypes | None = None,
     cv: int = 5,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -154,8 +155,9 @@ def source_audit(
         How confidence and prediction limits over sources are computed; see Notes.
     learning_curve : bool, default=True
         Whether to fit on fewer sources too: up to 40 more fits.
-    columns : sequence of str, default=None
-        Names of the columns, where ``X`` has none of its own.
+    columns : sequence of str or ColumnTypes, default=None
+        Names of the columns, where ``X`` has none of its own; ``Dataset.columns`` also has their
+        kinds, so that days since 1970 are shown as dates.
     cv : int, default=5
         Folds of the cross-validation, stratified by source and class. With more than thirty
         sources, groups of sources of about equal size are left out together.
@@ -395,13 +397,19 @@ def _read_classes(y: NDArray[Any]) -> tuple[list[Any], Integers]:
     return classes, labels.astype(np.int64)
 
 
-def _read_table(X: Any, columns: Sequence[str] | None) -> list[Column]:
+def _read_table(X: Any, columns: Sequence[str] | ColumnTypes | None) -> list[Column]:
     """Read the columns; none of sparse rows, or of what is not a table."""
     if issparse(X) or np.ndim(X) != 2:
         return []
     names = columns if columns is not None else getattr(X, "columns", None)
+    kinds = names.kinds if isinstance(names, ColumnTypes) else ()
+    names = names.names if isinstance(names, ColumnTypes) else names
     names = [f"x{j}" for j in range(np.shape(X)[1])] if names is None else names
-    return read_columns(X if hasattr(X, "columns") else np.asarray(X), [*map(str, names)])
+    found = read_columns(X if hasattr(X, "columns") else np.asarray(X), [*map(str, names)])
+    for j, kind in enumerate(kinds):
+        if kind == "date":
+            found[j] = replace_field(found[j], is_date=True)
+    return found
 
 
 def _find_event(event: Any, classes: list[Any]) -> int:

@@ -165,11 +165,11 @@ def read_periods(time: Any, n_rows: int) -> Periods:
     distinct = np.unique(values)
     if len(distinct) < 2:
         raise ValueError(
-            f"time has one value only, {_written(distinct[0], column.is_date)}: give the time of "
-            "each row, or leave `time` out."
+            f"time has one value only, {written_time(distinct[0], column.is_date)}: give the time "
+            "of each row, or leave `time` out."
         )
     if len(distinct) <= MAX_PERIODS:
-        names = [_written(each, column.is_date) for each in distinct]
+        names = [written_time(each, column.is_date) for each in distinct]
         return Periods(np.searchsorted(distinct, values), names, [])
     if column.is_date:
         days = np.floor(values).astype("datetime64[D]")
@@ -182,7 +182,7 @@ def read_periods(time: Any, n_rows: int) -> Periods:
     sizes = np.bincount(codes)
     members = [values[codes == each] for each in range(len(sizes))]
     names = [
-        f"{_written(part.min(), column.is_date)} to {_written(part.max(), column.is_date)}"
+        f"{written_time(part.min(), column.is_date)} to {written_time(part.max(), column.is_date)}"
         for part in members
     ]
     notes = []
@@ -228,7 +228,8 @@ def _parse_dates(column: Column) -> Column:
     return Column(column.name, days[column.match(known)], is_date=True)
 
 
-def _written(value: float, is_date: bool) -> str:
+def written_time(value: float, is_date: bool) -> str:
+    """Format a time: a number, or a date by its days since 1970."""
     return str(np.datetime64(int(np.floor(value)), "D")) if is_date else f"{value:g}"
 
 

@@ -16,6 +16,7 @@ from ensemblage._core import listed, write_number
 from ensemblage.datasets import MISSING_CODE, Column
 from ensemblage.sources._calibration import CalibrationPrior, as_log_proba, fit_calibration
 from ensemblage.sources._meta_analysis import PooledEstimate
+from ensemblage.sources._source_codes import written_time
 from ensemblage.sources._source_measures import Flags, Groups, Predicted, SourceEstimates, auc_z
 
 Doubles = NDArray[np.float64]
@@ -73,7 +74,7 @@ class ColumnShift:
 def column_shift(column: Column, sources: Integers, names: list[str]) -> ColumnShift:
     """Compare one column between sources; a missing value is a category of its own."""
     if column.numbers is not None and np.isfinite(column.numbers).any():
-        return _numeric_shift(column.name, column.numbers, sources, names)
+        return _numeric_shift(column.name, column.numbers, sources, names, column.is_date)
     categories = [str(each) for each in column.occurring()]
     codes = column.match(column.occurring())
     codes = np.where(codes == MISSING_CODE, len(categories), codes)
@@ -81,7 +82,7 @@ def column_shift(column: Column, sources: Integers, names: list[str]) -> ColumnS
 
 
 def _numeric_shift(
-    name: str, column: NDArray[np.float64], sources: Integers, names: list[str]
+    name: str, column: NDArray[np.float64], sources: Integers, names: list[str], is_date: bool
 ) -> ColumnShift:
     known = np.isfinite(column)
     values, own = column[known], sources[known]
@@ -91,7 +92,7 @@ def _numeric_shift(
     total = float(((ranks - ranks.mean()) ** 2).sum())
     between = float(counts @ (means - ranks.mean()) ** 2)
     far = np.where(counts > 0, np.abs(means - ranks.mean()) * np.sqrt(counts), -1.0).argmax()
-    in_source, in_others = _typical(values[own == far], values[own != far])
+    in_source, in_others = _typical(values[own == far], values[own != far], is_date=is_date)
     n_groups, omega = int((counts > 0).sum()), 0.0
     if total > 0 and len(values) > n_groups:  # omega squared, corrected for chance
         noise = (total - between) / (len(values) - n_groups)
@@ -99,11 +100,13 @@ def _numeric_shift(
     return ColumnShift(name, float(np.sqrt(omega)), names[far], in_source, in_others)
 
 
-def _typical(*sides: NDArray[Any]) -> list[str]:
-    """Give the medians of two groups, or the means if the medians are equal."""
+def _typical(*sides: NDArray[Any], is_date: bool = False) -> list[str]:
+    """Give the medians of two groups, or the means if the medians are equal; dates as such."""
     if any(len(side) == 0 for side in sides):
         return ["no value", "no value"]
     first, second = (np.median(side) for side in sides)
+    if is_date:
+        return [written_time(each, True) for each in (first, second)]
     if first != second:
         return [write_number(first), write_number(second)]
     return [f"mean {write_number(side.mean(), 3)}" for side in sides]

@@ -100,7 +100,7 @@ def audit(
         found = source_audit(
             model, dataset.X, dataset.y, dataset.sources, time=times,
             threshold=threshold or None, event=event, interval=interval,
-            learning_curve=learning_curve, columns=dataset.feature_names, cv=n_splits,
+            learning_curve=learning_curve, columns=dataset.columns, cv=n_splits,
             n_jobs=n_jobs, random_state=seed, cache=None if store is None else store.arrays(),
             progress=report,
         )  # fmt: skip
