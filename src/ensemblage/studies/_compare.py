@@ -431,7 +431,8 @@ def _better_than_constant(
 ) -> Choice | None:
     """Choose by log loss or AUC if by another measure a constant prediction is not outdone.
 
-    The method chosen has a better mean of both; None if there is none such.
+    The best is significantly better by it, and the method chosen has a better mean of both; None if
+    there is none such.
     """
     constant = {each.name for each in methods if each.complexity == 0}
     if choice is None or choice.method not in constant or not methods[0]["log_loss"]:
@@ -443,7 +444,7 @@ def _better_than_constant(
     names = [each.name for each in methods]
     for measure in [each for each in means if each != design.measure]:
         other = choose(methods, design._replace(measure=measure))
-        if other is None or other.method in constant:
+        if other is None or constant & {other.method, *other.not_significantly_different}:
             continue
         ours, reference = names.index(other.method), names.index(choice.method)
         if all(each[ours] > each[reference] for each in means.values()):
