@@ -62,7 +62,7 @@ def test_killed_audit_resumes_to_the_same_bits(audited, times):
     stored = {}
     for _ in range(times):
         process = disturbed.start()
-        disturbed.wait_for(2, process)
+        disturbed.wait_for(2 if stored else 4, process)  # two make the store
         os.kill(process.pid, signal.SIGKILL)  # its workers end by themselves
         output, errors = process.communicate(timeout=60)
         assert (process.returncode, output) == (-signal.SIGKILL, "")
