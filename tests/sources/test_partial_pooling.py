@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ensemblage.persistence import load, save
 from ensemblage.sources import PartialPoolingClassifier, PartialPoolingRegressor
 from ensemblage.sources._partial_pooling import _moments
-from ensemblage.sources._pooling_solvers import DEVIATION_GRID
+from ensemblage.sources._pooling_solvers import DEVIATION_GRID, INTERCEPT_GRID
 
 
 def test_a_constant_column_has_the_scale_one():
@@ -22,11 +22,14 @@ def test_a_constant_column_has_the_scale_one():
 @pytest.mark.parametrize("kind", [PartialPoolingClassifier, PartialPoolingRegressor])
 def test_penalties_are_given_or_chosen_from_a_grid(kind):
     y = (X[:, 0] > 0).astype(int)
-    given = kind(common_penalty=1, deviation_penalty=2).fit(X, y, sources=SITES)
-    assert (given.common_penalty_, given.deviation_penalty_) == (1.0, 2.0)
+    given = kind(common_penalty=1, deviation_penalty=2, intercept_penalty=3)
+    given.fit(X, y, sources=SITES)
+    penalties = (given.common_penalty_, given.deviation_penalty_, given.intercept_penalty_)
+    assert penalties == (1.0, 2.0, 3.0)
     found = kind(common_penalty=1, random_state=0).fit(X, y, sources=SITES)
     assert found.common_penalty_ == 1.0
     assert found.deviation_penalty_ in DEVIATION_GRID
+    assert found.intercept_penalty_ in INTERCEPT_GRID
 
 
 RNG = np.random.default_rng(0)
@@ -219,6 +222,100 @@ def test_sources_that_differ_in_their_intercept_only():
     assert (model.deviation_sd_ == 0).all()
     np.testing.assert_allclose(np.diff(model.intercept_), 1.0, atol=0.3)
     assert model.residual_sd_ == pytest.approx(0.5, rel=0.1)
+
+
+def test_it_is_the_best_linear_unbiased_prediction_of_a_mixed_model():
+    """By hand: generalised least squares, then the expected random effects given the residuals."""
+    X, y, sites = made(1.0, n_rows=40)
+    ratio_of_slopes, ratio_of_intercepts = 4.0, 0.5  # residual variance over that of the effects
+    model = PartialPoolingRegressor(
+        common_penalty=1e-12,
+        deviation_penalty=ratio_of_slopes,
+        intercept_penalty=ratio_of_intercepts,
+    ).fit(X, y, sources=sites)
+    scale = X.std(axis=0)
+    fixed = np.column_stack([(X - X.mean(axis=0)) / scale, np.ones(40)])
+    of_source = (sites[:, None] == np.array(list("abcde"))).astype(float)
+    random = (of_source[:, :, None] * fixed[:, None, :]).reshape(40, -1)
+    variances = np.tile(1 / np.array([*[ratio_of_slopes] * 3, ratio_of_intercepts]), 5)
+    precision = np.linalg.inv(np.eye(40) + (random * variances) @ random.T)
+    common = np.linalg.solve(fixed.T @ precision @ fixed, fixed.T @ precision @ y)
+    effects = variances * (random.T @ precision @ (y - fixed @ common))
+    slopes = common[:3] + effects.reshape(5, 4)[:, :3]
+    np.testing.assert_allclose(model.coef_, slopes / scale, atol=1e-6)
+    by_hand = fixed @ common + random @ effects
+    np.testing.assert_allclose(model.predict(X, sites), by_hand, atol=1e-6)
+
+
+def nested(seed=0, n_rows=600):
+    """Rows of two wards in each of three hospitals; the slope of x1 differs by hospital."""
+    rng = np.random.default_rng(seed)
+    X, wards = rng.normal(size=(n_rows, 2)), np.arange(n_rows) % 6
+    hospitals = wards // 2
+    y = X[:, 0] + (hospitals - 1) * X[:, 1] + 0.3 * wards + 0.5 * rng.normal(size=n_rows)
+    names = np.column_stack([np.array(list("ABC"))[hospitals], np.array(list("uvwxyz"))[wards]])
+    return X, y, names
+
+
+def test_nested_sources_have_levels_of_their_own():
+    X, y, names = nested()
+    model = PartialPoolingRegressor(random_state=0).fit(X, y, sources=names)
+    assert model.sources_.tolist() == [["A", "u"], ["A", "v"], ["B", "w"],
+                                       ["B", "x"], ["C", "y"], ["C", "z"]]  # fmt: skip
+    assert model.outer_coef_.shape == (3, 2)
+    np.testing.assert_allclose(model.coef_[::2, 1], [-1, 0, 1], atol=0.2)
+    # slopes of wards in a hospital are alike, and hospitals differ
+    assert model.deviation_penalty_[1] > model.deviation_penalty_[0]
+    a_new_ward = model.predict(X[:4], np.array([["A", "new"], ["C", None], ["new", "u"],
+                                                [None, "u"]], dtype=object))  # fmt: skip
+    by_hand = [*(model.outer_intercept_ + X[:4] @ model.outer_coef_.T)[[0, 1], [0, 2]],
+               *(model.common_intercept_ + X[2:4] @ model.common_coef_)]  # fmt: skip
+    np.testing.assert_allclose(a_new_ward, by_hand)
+    first = model.deviations(intercepts=True)[0]
+    assert first.source in {"A", "C"}
+    assert first.column == "x1"
+    inner = {each.source for each in model.deviations(1.0, intercepts=True)}
+    assert {"A / u", "C / z"} <= inner
+
+
+def test_nested_columns_of_a_frame_and_files(tmp_path):
+    X, y, names = nested()
+    frame = pd.DataFrame(X, columns=["age", "dose"]).assign(hospital=names[:, 0], ward=names[:, 1])
+    model = PartialPoolingClassifier(random_state=0)
+    model.fit(frame, np.where(y > 1, "ill", "well"), sources=["hospital", "ward"])
+    assert model.feature_names_in_.tolist() == ["age", "dose"]
+    proba = model.predict_proba(frame)
+    np.testing.assert_array_equal(proba, model.predict_proba(frame[["age", "dose"]], sources=names))
+    known_hospital = model.predict_proba(frame.drop(columns="ward"))
+    assert not np.allclose(known_hospital, model.predict_proba(frame[["age", "dose"]]))
+    save(model, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops").model
+    np.testing.assert_array_equal(again.predict_proba(frame), proba)
+    model.outer_coef_ = model.outer_coef_[:2]
+    save(model, tmp_path / "forged.skops")
+    with pytest.raises(ValueError, match="forged or damaged"):
+        load(tmp_path / "forged.skops")
+
+
+def test_penalties_of_each_level():
+    X, y, names = nested()
+    given = PartialPoolingRegressor(common_penalty=1.0, deviation_penalty=(2.0, np.inf),
+                                    intercept_penalty=3.0).fit(X, y, sources=names)  # fmt: skip
+    assert given.deviation_penalty_ == (2.0, np.inf)
+    assert given.intercept_penalty_ == (3.0, 3.0)
+    with pytest.raises(ValueError, match=r"deviation_penalty=\(1, 2\), but must be a number"):
+        PartialPoolingRegressor(deviation_penalty=(1, 2)).fit(X, y, sources=names[:, 0])
+    with pytest.raises(ValueError, match=r"intercept_penalty=\(1, 'no'\), but must be"):
+        PartialPoolingRegressor(intercept_penalty=(1, "no")).fit(X, y, sources=names)
+
+
+def test_intercepts_that_differ_are_named_at_the_columns_means():
+    X, y, sites = made(0.0)
+    model = PartialPoolingRegressor(random_state=0).fit(X + 100.0, y, sources=sites)
+    found = {each.source: each for each in model.deviations(intercepts=True)
+             if each.column == "intercept"}  # fmt: skip
+    assert found["a"].value == pytest.approx(-2.0, abs=0.2)
+    assert found["e"].low < 2.0 < found["e"].high + 0.2
 
 
 def test_one_source_is_a_ridge_regression():

@@ -11,6 +11,7 @@ from ensemblage.sources import (
     split_fitted_column,
     split_source_column,
 )
+from ensemblage.sources._source_codes import outer_sources, source_labels
 
 
 def test_codes_follow_the_sorted_names():
@@ -43,6 +44,59 @@ def test_invalid_sources_are_refused():
         encode_sources(["a"], X)
     with pytest.raises(ValueError, match="sources has 1 entries, but there are 3 rows"):
         lookup_sources(["a"], np.array(["a"]), 3)
+
+
+NESTED = [["A", "u"], ["A", "v"], ["B", "w"], ["B", "w"]]
+
+
+def test_pairs_of_nested_sources():
+    names, codes = encode_sources(NESTED, np.zeros((4, 1)), allow_nested=True)
+    assert names.tolist() == [["A", "u"], ["A", "v"], ["B", "w"]]
+    assert codes.tolist() == [0, 1, 2, 2]
+    outer, of_each = outer_sources(names)
+    assert (outer.tolist(), of_each.tolist()) == (["A", "B"], [0, 0, 1])
+    assert source_labels(names) == ["A / u", "A / v", "B / w"]
+    new = [["A", "v"], ["B", "u"], ["B", None], ["C", "u"], [None, "u"]]
+    assert lookup_sources(new, names, 5).tolist() == [1, 4, 4, -1, -1]
+    with pytest.raises(ValueError, match=r"in two columns, outer and inner, as in fit"):
+        lookup_sources(["A"], names, 1)
+
+
+def test_numbers_beside_texts_stay_numbers():
+    mixed = [["A", 1], ["A", 2], ["B", 10]]
+    names, codes = encode_sources(mixed, np.zeros((3, 1)), allow_nested=True)
+    assert names.tolist() == mixed
+    assert lookup_sources(mixed, names, 3).tolist() == codes.tolist() == [0, 1, 2]
+
+
+def test_nested_sources_that_are_not_nested():
+    X = np.zeros((4, 1))
+    with pytest.raises(ValueError, match=r"in the wrong order.*Give the second column"):
+        encode_sources(np.array(NESTED)[:, ::-1], X, allow_nested=True)
+    with pytest.raises(ValueError, match="two columns of sources are identical"):
+        encode_sources([[each, each] for each in "aabb"], X, allow_nested=True)
+    with pytest.warns(UserWarning, match="has one inner source, so that the two levels"):
+        encode_sources([["A", "u"], ["B", "v"]] * 2, X, allow_nested=True)
+    with pytest.warns(UserWarning, match=r"'1' occurs in 2 of the outer sources, and 1 other"):
+        encode_sources([["A", "1"], ["A", "2"], ["B", "1"], ["B", "2"]], X, allow_nested=True)
+    with pytest.raises(ValueError, match="missing for 1 of 4 rows"):
+        encode_sources([*NESTED[:3], ["B", None]], X, allow_nested=True)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_two_columns_are_removed(frame):
+    data = frame({"ward": [*"uvw"], "age": [1.0, 2.0, 3.0], "hospital": [*"ABB"]})
+    rest, sources = split_source_column(data, ["hospital", "ward"])
+    assert list(rest.columns) == ["age"]
+    assert sources.tolist() == [["A", "u"], ["B", "v"], ["B", "w"]]
+    without = data[["age", "hospital"]]
+    again, found = split_fitted_column(without, None, ["hospital", "ward"])
+    assert list(again.columns) == ["age"]
+    assert found.tolist() == [["A", None], ["B", None], ["B", None]]
+    with pytest.raises(ValueError, match=r"of which 'wrd' is not a column of X.*'ward'"):
+        split_source_column(data, ["hospital", "wrd"])
+    with pytest.raises(ValueError, match="names 4 columns of X"):
+        split_source_column(data, ["ward", "hospital", "age", "age"])
 
 
 def test_a_class_that_is_rare_in_every_source_is_in_every_fold():

@@ -36,7 +36,10 @@ from ._members import CLASSIFIER_POOLS as CLASSIFIER_POOLS
 from ._members import resolve_members as resolve_members
 from ._row_explanation import MemberContribution as MemberContribution
 from ._row_explanation import RowExplanation as RowExplanation
-from ._sources import SourceAwareClassifier as SourceAwareClassifier
+from ._source_members import GivenNormals as GivenNormals
+from ._source_members import GivenProbabilities as GivenProbabilities
+from ._source_members import SourceAwareClassifier as SourceAwareClassifier
+from ._source_members import SourceAwareRegressor as SourceAwareRegressor
 from ._sources import SourcePool as SourcePool
 
 __all__ = [

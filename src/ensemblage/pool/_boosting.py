@@ -36,6 +36,12 @@ FIXED_PARAMETERS = {
     "force_col_wise": True,
     "feature_pre_filter": False,
 }
+CATEGORY_PARAMETERS = {
+    "min_data_per_group": 10,  # fewest rows of a category that may be split off
+    "cat_smooth": 10.0,
+}
+MAX_SKLEARN_CATEGORIES = 255
+"""Categories of a column at most in scikit-learn's boosting."""
 N_ROUNDS_GRID = (10, 15, 20, 30, 40, 60, 80, 110, 160, 220, 320, 450, 640, 900)
 """Candidates of the number of rounds."""
 N_ROUNDS_FINE_GRID = tuple(range(10, 1501, 10))
@@ -85,7 +91,10 @@ def lightgbm() -> Any:
 
 
 class BaseLightGBM(BaseEstimator):
-    """Gradient boosting by LightGBM; a subclass defines the target."""
+    """Gradient boosting by LightGBM; a subclass defines the target.
+
+    ``categorical`` are the positions of columns with codes of categories.
+    """
 
     def __init__(
         self,
@@ -96,6 +105,7 @@ class BaseLightGBM(BaseEstimator):
         min_samples_leaf: int = 20,
         max_features: float = 1.0,
         l2: float = 0.0,
+        categorical: Any = (),
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -105,6 +115,7 @@ class BaseLightGBM(BaseEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.l2 = l2
+        self.categorical = categorical
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -146,12 +157,16 @@ class BaseLightGBM(BaseEstimator):
                 "min_data_in_leaf": self.min_samples_leaf,
                 "feature_fraction": self.max_features,
                 "lambda_l2": self.l2,
+                **(CATEGORY_PARAMETERS if self.categorical else {}),
                 "num_threads": self.n_jobs or 1,
                 "seed": self.random_state or 0,
             },
             {},
         )
-        train = lgb.Dataset(X, self._as_lightgbm(y), weight=sample_weight, params=parameters)
+        train = lgb.Dataset(
+            X, self._as_lightgbm(y), weight=sample_weight, params=parameters,
+            categorical_feature=list(self.categorical),
+        )  # fmt: skip
         if eval_set is not None:
             rows, targets, weights = eval_set
             test = lgb.Dataset(rows, self._as_lightgbm(targets), weight=weights, reference=train)
@@ -294,8 +309,7 @@ def check_text(text: str, n_features: int) -> None:
         n_inner = int(fields["num_leaves"]) - 1
         features = _integers(fields, "split_feature")
         valid = (
-            fields["num_cat"] == "0"
-            and not (_integers(fields, "decision_type") % 2).any()  # odd: a set of categories
+            _categories_are_valid(fields)
             and len(features) == n_inner
             and bool(((features >= 0) & (features < n_features)).all())
             and all(
@@ -304,6 +318,28 @@ def check_text(text: str, n_features: int) -> None:
             )
         )
         expect(valid, "the nodes of a tree point outside of it")
+
+
+def _categories_are_valid(fields: dict[str, str]) -> bool:
+    """Whether every split by categories, of odd type, points at a set of them that is there.
+
+    Set k are the bits of the words from ``cat_boundaries[k]`` to ``cat_boundaries[k + 1]``.
+    """
+    n_sets = int(fields["num_cat"])
+    by_categories = _integers(fields, "decision_type") % 2 == 1
+    if n_sets == 0:
+        return not by_categories.any()
+    thresholds = np.array(fields.get("threshold", "").split(), dtype=float)
+    bounds, words = _integers(fields, "cat_boundaries"), _integers(fields, "cat_threshold")
+    if len(thresholds) != len(by_categories) or len(bounds) != n_sets + 1:
+        return False
+    sets = thresholds[by_categories]
+    return bool(
+        np.isin(sets, np.arange(n_sets)).all()
+        and bounds[0] == 0
+        and (np.diff(bounds) > 0).all()
+        and bounds[-1] == len(words)
+    )
 
 
 def _fields(text: str) -> dict[str, str]:
@@ -327,9 +363,13 @@ def _children_are_valid(children: NDArray[np.int64], n_inner: int) -> bool:
 
 @dataclass(frozen=True)
 class Boosting(MemberSpec):
-    """Candidates are settings, each evaluated at several numbers of rounds."""
+    """Candidates are settings, each evaluated at several numbers of rounds.
+
+    ``categorical`` are the positions of columns with codes of categories.
+    """
 
     library: str = "lightgbm"
+    categorical: tuple[int, ...] = ()
     n_rounds: tuple[int, ...] = N_ROUNDS_GRID
     n_threads: int | None = None
     seconds: float | None = None
@@ -351,7 +391,9 @@ class Boosting(MemberSpec):
     def _make(self, settings: BoostingSettings, n_rounds: int) -> Any:
         if self.library == "lightgbm":
             kind = LightGBMRegressor if self.numeric else LightGBMClassifier
-            return kind(n_rounds, **settings._asdict(), n_jobs=self.n_threads)
+            return kind(
+                n_rounds, **settings._asdict(), categorical=self.categorical, n_jobs=self.n_threads
+            )
         histograms = (
             HistGradientBoostingRegressor if self.numeric else HistGradientBoostingClassifier
         )
@@ -362,6 +404,7 @@ class Boosting(MemberSpec):
             min_samples_leaf=settings.min_samples_leaf,
             max_features=settings.max_features,
             l2_regularization=settings.l2,
+            categorical_features=list(self.categorical) or None,
             early_stopping=False,
         )
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -35,12 +36,7 @@ from ensemblage._core import (
 )
 from ensemblage.datasets import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, TableEncoder
 from ensemblage.fusion import RESPONSE_METHODS, Fusion, LogLinearPool, SourcedClassifierMixin
-from ensemblage.pool._distillation import (
-    DistilledModel,
-    fit_to_probabilities,
-    make_student,
-    score_on_test_rows,
-)
+from ensemblage.pool._distillation import DistilledClasses, DistilledModel, DistilledValues
 from ensemblage.pool._fit import (
     LARGE_DATA_ROWS,
     Correction,
@@ -77,6 +73,7 @@ from ensemblage.pool._row_explanation import (
     explain_classification,
     explain_regression,
 )
+from ensemblage.pool._source_members import source_columns
 from ensemblage.pool._sources import (
     SourcePool,
     fit_source_pool,
@@ -102,6 +99,10 @@ REGRESSOR_METHODS = ("predict", "predict_std")
 SHARED_DOCS = f"""{ENCODE_DOCS}
 cv : int, splitter or iterable, default=5
     Cross-validation folds, shared by all members.
+time_budget : float, default=None
+    Seconds that ``fit`` may take; None for no limit. Members are then fitted in order of expected
+    gain per second, on as many rows as time allows. Beyond 10,000 rows, one holdout set replaces
+    the folds, and boosting is fitted first.
 n_jobs : int, default=None
     Number of parallel fits, by joblib.
 random_state : int, RandomState instance or None, default=None
@@ -117,11 +118,26 @@ leaderboard_ : Leaderboard
 out_of_fold_ : OutOfFold
     Out-of-fold outputs: ``outputs`` of the members ``names``, (n_members, n_rows, n_outputs),
     ``pool_outputs``, (n_rows, n_outputs), of the rows ``indices`` of ``fit``; 20,000 at most.
+source_pool_ : SourcePool
+    The source-aware pool, which predicts rows of known sources; only after a fit with ``sources``.
+    All other attributes are of the source-blind pool. It has ``names`` of the sources, ``offsets``
+    of their log probabilities or mean, a ``leaderboard``, and whether knowing the source ``helps``.
+source_column_ : str, list of str or None
+    Names of the columns of ``fit`` that held the sources; only after such a fit.
 n_features_in_ : int
     Number of columns seen in ``fit``.
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the columns, where they all have one.
 """
+
+
+DISTILLATION_DOCS = """
+max_leaf_nodes : int, default=16
+    Maximum number of leaves of the tree.
+X_test : array-like of shape (n_test, n_features), default=None
+    Rows to score the model on; neither rows of ``fit`` nor of X.
+"""
+TEST_ROWS_MISSING = "y_test was given without X_test; pass the rows of y_test too."
 
 
 class BaseEnsemblage(EncodeMixin):
@@ -141,6 +157,8 @@ class BaseEnsemblage(EncodeMixin):
     random_state: Any
     time_budget: float | None = None
     variance_correction_: dict[str, float]
+    source_pool_: SourcePool
+    source_column_: Any
 
     _shows_table: ClassVar[bool] = True
     _numeric: ClassVar[bool]
@@ -158,25 +176,25 @@ class BaseEnsemblage(EncodeMixin):
         fusion = make_fusion(self.fusion, has_groups=groups is not None, numeric=self._numeric)
         budget = self._new_budget(shared=sources is not None)
         fold_seed, *seeds, source_seed = draw_seeds(self.random_state, 2 + len(specs))
-        column = sources if isinstance(sources, str) else None
+        column = source_columns(sources)
         if column is not None:
             X, sources = split_source_column(X, column)
         data = self._validate_training_data(X, y, sample_weight, groups, fold_seed)
         if sources is not None:
             names, codes = self._encode_sources(sources, X, data, specs, fusion)
             data = stratify_folds_by_source(data, codes, self.cv, fold_seed)
-        pool, chosen, corrected = fit_pool(
+        blind = fit_pool(
             specs, seeds, fusion, data,
             budget=budget, n_jobs=self.n_jobs, correction=self._correction(data),
         )  # fmt: skip
-        self._store(pool)
-        if corrected is not None:
-            self.variance_correction_ = corrected
+        self._store(blind.pool)
+        if blind.correction is not None:
+            self.variance_correction_ = blind.correction
         self.__dict__.pop("source_pool_", None)
         if sources is not None:
             self.source_column_ = column
             self.source_pool_ = fit_source_pool(
-                pool, chosen, fusion, data, names, codes, source_seed,
+                blind, fusion, data, names, codes, source_seed,
                 budget=self._new_budget(shared=True), n_jobs=self.n_jobs,
             )  # fmt: skip
             self.leaderboard_ = replace(self.leaderboard_, note=self.source_pool_.note)
@@ -197,12 +215,13 @@ class BaseEnsemblage(EncodeMixin):
         self, sources: Any, X: Any, data: TrainingData, specs: list[MemberSpec], fusion: Fusion
     ) -> tuple[NDArray[Any], Integers]:
         """Return names and codes of sources; raise for a pool without probabilities."""
-        if not fusion.returns_probabilities(all(s.response == "predict_proba" for s in specs)):
+        probable = all(each.response == "predict_proba" for each in specs)
+        if not (self._numeric or fusion.returns_probabilities(probable)):
             raise ValueError(
                 f"sources were given, but fusion={fusion!r} returns no probabilities with these "
                 "members. Use fusion='log_linear', or members with predict_proba."
             )
-        names, codes = encode_sources(sources, X, allow_missing=True)
+        names, codes = encode_sources(sources, X, allow_missing=True, allow_nested=True)
         return names, codes if data.indices is None else codes[data.indices]
 
     def _validate_training_data(
@@ -222,7 +241,8 @@ class BaseEnsemblage(EncodeMixin):
             table = None if table is None else take_rows(table, indices)
             groups = None if groups is None else np.asarray(groups)[present]
         y, target = self._read_target(y)
-        data = TrainingData(X, y, target, weights, [], groups is not None, indices, table)
+        forms = {} if table is None else {TABLE: table}
+        data = TrainingData(X, y, target, weights, [], groups is not None, indices, forms)
         timed = self.time_budget is not None and isinstance(self.cv, Integral)
         if timed and len(y) > LARGE_DATA_ROWS:
             return data._replace(folds=holdout_fold(data.labels, fold_seed, groups))
@@ -243,6 +263,83 @@ class BaseEnsemblage(EncodeMixin):
         inputs, target = {ENCODED: self._new_rows(X, **ARRAY_CHECKS), TABLE: table}, self._target()
         members = zip(self.estimators_, self.response_methods_, self.member_inputs_, strict=True)
         return np.stack([target.outputs(each, inputs[kind], by) for each, by, kind in members])
+
+    def _split_sources(self, X: Any, sources: Any) -> tuple[Any, Integers]:
+        """Return X without its source column, and the codes of the sources."""
+        check_is_fitted(self)
+        pool = getattr(self, "source_pool_", None)
+        if pool is None:
+            if sources is not None:
+                raise ValueError(
+                    "sources were given, but the pool was fitted without: pass "
+                    "fit(..., sources=...), or leave them out."
+                )
+            return X, np.full(num_samples(X), UNKNOWN_SOURCE, dtype=np.int64)
+        X, sources = split_fitted_column(X, sources, self.source_column_)
+        return X, lookup_sources(sources, pool.names, num_samples(X))
+
+    def _blind_outputs(self, X: Any) -> Doubles:
+        """Return the source-blind pool's outputs, (n_samples, n_outputs)."""
+        fused = np.asarray(self.fusion_.combine(self._member_outputs(X)))
+        correction = vars(self).get("variance_correction_")
+        return fused if correction is None else correct_variance(fused, correction)
+
+    def _outputs(self, X: Any, codes: Integers) -> Doubles:
+        """Predict rows of known sources by the source-aware pool, the others source-blind."""
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        outputs, known = self._blind_outputs(X), np.flatnonzero(codes != UNKNOWN_SOURCE)
+        if len(known):
+            rows = self._new_rows(take_rows(X, known), **ARRAY_CHECKS)
+            outputs[known] = self.source_pool_.predict(
+                rows, codes[known], outputs[known], self._target()
+            )
+        return outputs
+
+    def _thresholds(self, codes: Integers, coverage: float, unknown: float) -> Doubles:
+        """Threshold of each row's nonconformity score; ``unknown`` for a pool without sources."""
+        pool = vars(self).get("source_pool_")
+        if pool is None:
+            return np.full(len(codes), unknown)
+        if pool.unseen_source_scores is not None:
+            unknown = new_source_threshold(**pool.unseen_source_scores, coverage=coverage)
+        own = pool.thresholds(coverage)
+        return np.where(codes == UNKNOWN_SOURCE, unknown, own[codes])
+
+    def _source_explanation(self, row: Any, codes: Integers, prior: float) -> RowExplanation | None:
+        """Explain a row of known source by the source-aware pool, if that predicts it."""
+        pool = vars(self).get("source_pool_")
+        if codes[0] == UNKNOWN_SOURCE or not pool.helps:
+            return None
+        encoded, blind = self._new_rows(row, **ARRAY_CHECKS), self._blind_outputs(row)
+        explained: RowExplanation = pool.explain_row(
+            encoded, int(codes[0]), blind, self._target(), prior
+        )
+        return explained
+
+    def _distill(
+        self,
+        target: DistilledClasses | DistilledValues,
+        X: Any,
+        kind: str,
+        max_leaf_nodes: int,
+        out_of_fold: bool,
+        X_test: Any,
+        y_test: Any,
+    ) -> DistilledModel:
+        check_is_fitted(self)
+        student = target.make_student(kind, max_leaf_nodes, encoded=hasattr(self, "encoder_"))
+        if out_of_fold:
+            outputs = self.out_of_fold_.pool_outputs.astype(float)
+            X, _ = self._split_sources(take_rows(X, self.out_of_fold_.indices), None)
+        else:
+            X, codes = self._split_sources(X, None)
+            outputs = self._outputs(X, codes)
+        fitted = target.fit(student, X, outputs)
+        if X_test is None:
+            return DistilledModel(fitted)
+        X_test, codes = self._split_sources(X_test, None)
+        given = self._outputs(X_test, codes)
+        return target.score(fitted, X_test, given, y_test, outputs.mean(axis=0))
 
     def ablation(self) -> Ablation:
         """Log loss of the pool without each group of members.
@@ -328,6 +425,8 @@ class BaseEnsemblage(EncodeMixin):
             lengths = (len(self.fusion_.weights_), known_classes)
             expect(lengths == (n_members, n_classes), "fusion_ has other members or classes")
         self.out_of_fold_.check(n_classes)
+        pool = vars(self).get("source_pool_")
+        expect(pool is None or isinstance(pool, SourcePool), "source_pool_ is not a SourcePool")
 
 
 @set_module("ensemblage.pool")
@@ -351,11 +450,7 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
         :class:`~ensemblage.fusion.LogLinearPool` with class biases, temperature scaling and a small
         weight of the class frequencies.
     {cv}
-    time_budget : float, default=None
-        Seconds that ``fit`` may take; None for no limit. Members are then fitted in order of
-        expected gain per second, on as many rows as time allows. Beyond 10,000 rows, one holdout
-        set replaces the folds, and boosting is fitted first.
-    {encode, n_jobs, random_state}
+    {time_budget, encode, n_jobs, random_state}
 
     Attributes
     ----------
@@ -367,14 +462,7 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
     response_methods_ : list of {"predict_proba", "decision_function", "predict"}
         The method that returns each member's outputs.
     {member_inputs_, fusion_, leaderboard_, out_of_fold_}
-    source_pool_ : SourcePool
-        The source-aware pool, which predicts rows of known sources; only after a fit with
-        ``sources``. All other attributes are of the source-blind pool. It has ``names`` of the
-        sources, ``offsets`` of their log probabilities, (n_sources, n_classes), and a
-        ``leaderboard``.
-    source_column_ : str or None
-        Name of the column of ``fit`` that held the sources; only after such a fit.
-    {encoder_, n_features_in_, feature_names_in_}
+    {source_pool_, source_column_, encoder_, n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -392,9 +480,12 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
     ``groups``, forests are evaluated on the folds too, and there are no biases :math:`b_c`.
 
     With ``sources``, folds are stratified by source and class. The source-aware pool has partial
-    pooling, boosting and a forest, all of which use the source; a source's offsets, shrunk towards
-    zero, are added to its log probabilities. Sources with few rows or one class are shrunk towards
-    the others. Rows of ``fit`` without a source are used by the source-blind pool only.
+    pooling, boosting with the source as a category, a forest, and the source-blind pool. All but
+    the last use the source, boosting and forest also the columns' means at it. A source's offsets,
+    shrunk towards zero, are added to the log probabilities. Sources with few rows or one class are
+    shrunk towards the others, nested ones towards their outer source. Rows of ``fit`` without a
+    source are used by the source-blind pool only. Where the source does not lower the out-of-fold
+    log loss, the source-blind pool predicts all rows, and the leaderboard says so.
 
     Random draws and folds are by position: another order of rows, or copies of rows instead of
     weights, gives another model of similar accuracy. So does another order of columns.
@@ -427,8 +518,6 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
         "random_state": ["random_state"],
     }
     _numeric = False
-    source_pool_: SourcePool
-    source_column_: str | None
 
     def __init__(
         self,
@@ -468,10 +557,11 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
             Row weights; rows with weight zero are dropped.
         groups : array-like of shape (n_samples,), default=None
             Groups that are never split between training and test rows of a fold.
-        sources : array-like of shape (n_samples,) or str, default=None
+        sources : array-like of shape (n_samples,) or (n_samples, 2), str or list, default=None
             The source of each row, or the name of its column of X; source-blind members do not
             use this column. A second, source-aware pool is then fitted to the rows whose source is
-            not missing.
+            not missing. Nested sources have two columns, the outer one first, as in
+            ``["hospital", "ward"]``.
 
         Returns
         -------
@@ -499,36 +589,8 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
             fusion = make_fusion(self.fusion, has_groups=False)
         return bool(fusion.returns_probabilities(all(each == "predict_proba" for each in methods)))
 
-    def _split_sources(self, X: Any, sources: Any) -> tuple[Any, Integers]:
-        """Return X without its source column, and the codes of the sources."""
-        check_is_fitted(self)
-        pool = getattr(self, "source_pool_", None)
-        if pool is None:
-            if sources is not None:
-                raise ValueError(
-                    "sources were given, but the pool was fitted without: pass "
-                    "fit(..., sources=...), or leave them out."
-                )
-            return X, np.full(num_samples(X), UNKNOWN_SOURCE, dtype=np.int64)
-        X, sources = split_fitted_column(X, sources, self.source_column_)
-        return X, lookup_sources(sources, pool.names, num_samples(X))
-
     def _scores(self, X: Any, sources: Any = None) -> Doubles:
-        return self._scores_by_source(*self._split_sources(X, sources))
-
-    def _scores_by_source(self, X: Any, codes: Integers) -> Doubles:
-        """Predict rows of known sources by the source-aware pool, the others source-blind."""
-        if (codes == UNKNOWN_SOURCE).all():
-            return np.asarray(self.fusion_.combine(self._member_outputs(X)))
-        X = X if hasattr(X, "shape") else np.asarray(X)
-        scores = np.empty((len(codes), len(self.classes_)))
-        known = np.flatnonzero(codes != UNKNOWN_SOURCE)
-        unknown = np.flatnonzero(codes == UNKNOWN_SOURCE)
-        rows = np.asarray(self._new_rows(take_rows(X, known), **ARRAY_CHECKS))
-        scores[known] = self.source_pool_.predict_proba(rows, codes[known])
-        if len(unknown):
-            scores[unknown] = self.fusion_.combine(self._member_outputs(take_rows(X, unknown)))
-        return scores
+        return self._outputs(*self._split_sources(X, sources))
 
     @available_if(lambda self: self._returns_probabilities())
     def predict_set(
@@ -560,17 +622,8 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
         """
         _check_coverage(coverage)
         X, codes = self._split_sources(X, sources)
-        pool = getattr(self, "source_pool_", None)
-        proba = self._scores_by_source(X, codes)
-        if pool is None or pool.unseen_source_scores is None:
-            threshold = unknown_source_threshold(self.out_of_fold_, coverage)
-        else:
-            threshold = new_source_threshold(**pool.unseen_source_scores, coverage=coverage)
-        thresholds = np.full(len(codes), threshold)
-        if pool is not None and (codes != UNKNOWN_SOURCE).any():
-            own = pool.thresholds(coverage)
-            thresholds = np.where(codes != UNKNOWN_SOURCE, own[codes], thresholds)
-        return prediction_sets(proba, thresholds)
+        unknown = unknown_source_threshold(self.out_of_fold_, coverage)
+        return prediction_sets(self._outputs(X, codes), self._thresholds(codes, coverage, unknown))
 
     def explain_row(self, x: Any, source: Any = None) -> RowExplanation:
         """Explain the prediction of one row by the members' predictions.
@@ -590,12 +643,12 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
         """
         row = x if hasattr(x, "columns") else np.asarray(x).reshape(1, -1)
         row, codes = self._split_sources(row, None if source is None else [source])
-        if codes[0] == UNKNOWN_SOURCE:
-            outputs = self._member_outputs(row)
-            return explain_classification(self.member_names_, outputs, self.fusion_, self.classes_)
-        encoded = np.asarray(self._new_rows(row, **ARRAY_CHECKS))
-        return self.source_pool_.explain_row(encoded, int(codes[0]), self.classes_)
+        if (known := self._source_explanation(row, codes, 0.0)) is not None:
+            return known
+        outputs = self._member_outputs(row)
+        return explain_classification(self.member_names_, outputs, self.fusion_, self.classes_)
 
+    @with_shared(DISTILLATION_DOCS)
     def distill(
         self,
         X: Any,
@@ -614,13 +667,11 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
             Rows; no labels are needed.
         kind : {"tree", "network", "logistic"}, default="tree"
             A decision tree, a Bayesian network, or logistic regression.
-        max_leaf_nodes : int, default=16
-            Maximum number of leaves of the tree.
+        {max_leaf_nodes}
         out_of_fold : bool, default=False
             Whether X are the rows of ``fit``, in the same order: the model is then fitted to the
             pool's out-of-fold probabilities.
-        X_test : array-like of shape (n_test, n_features), default=None
-            Rows to score the model on; neither rows of ``fit`` nor of X.
+        {X_test}
         y_test : array-like of shape (n_test,), default=None
             Their classes.
 
@@ -637,28 +688,15 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
         cross-validation, since the pool's probabilities of all other rows depend on the label of
         the row. Fidelity would be too low, since the pool follows the labels of its own rows.
         """
-        check_is_fitted(self)
-        model = make_student(kind, max_leaf_nodes, encoded=hasattr(self, "encoder_"))
         self._check_test_rows(X_test, y_test)
-        if out_of_fold:
-            proba = self.out_of_fold_.pool_outputs.astype(float)
-            X = take_rows(X, self.out_of_fold_.indices)
-        else:
-            proba = self.predict_proba(X)
-        X, _ = self._split_sources(X, None)
-        fitted = fit_to_probabilities(model, X, proba, self.classes_)
-        if X_test is None:
-            return DistilledModel(fitted)
-        own, _ = self._split_sources(X_test, None)
-        return score_on_test_rows(
-            fitted, own, self.predict_proba(X_test), self.classes_, y_test, proba.mean(axis=0)
-        )
+        target = DistilledClasses(self.classes_)
+        return self._distill(target, X, kind, max_leaf_nodes, out_of_fold, X_test, y_test)
 
     def _check_test_rows(self, X_test: Any, y_test: Any) -> None:
         if y_test is None:
             return
         if X_test is None:
-            raise ValueError("y_test was given without X_test; pass the rows of these classes too.")
+            raise ValueError(TEST_ROWS_MISSING)
         check_consistent_length(X_test, y_test)
         unknown = np.setdiff1d(np.asarray(y_test), self.classes_).tolist()
         if unknown:
@@ -669,8 +707,6 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
 
     def _check_fitted(self) -> None:
         self._check_pool(len(self.classes_))
-        pool = vars(self).get("source_pool_")
-        expect(pool is None or isinstance(pool, SourcePool), "source_pool_ is not a SourcePool")
 
 
 @set_module("ensemblage.pool")
@@ -691,7 +727,7 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
     fusion : {"log_linear", "mean", "stacking"} or Fusion, default="log_linear"
         How members' densities are combined. ``"log_linear"`` is
         :class:`~ensemblage.fusion.LogLinearPool`.
-    {cv, encode, n_jobs, random_state}
+    {cv, time_budget, encode, n_jobs, random_state}
 
     Attributes
     ----------
@@ -709,12 +745,11 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         ``factor``, ``offset`` is added, and the sum is multiplied by exp(``log_growth`` t), where
         t is 0 at the prediction ``low`` and 1 at ``high``. ``log_growth`` is 0 where the gain does
         not exceed its standard error.
-    {encoder_, n_features_in_, feature_names_in_}
+    {source_pool_, source_column_, encoder_, n_features_in_, feature_names_in_}
 
     See Also
     --------
-    EnsemblageClassifier : The same for classification; only it has a time budget, known sources
-        and distillation.
+    EnsemblageClassifier : The same for classification.
     ensemblage.fusion.LogLinearPool : The fusion.
     ensemblage.strata.StrataEnsembleRegressor : Diversity in the rows only.
     ensemblage.inner.InnerTreeRegressor : Diversity in the decisions only.
@@ -733,6 +768,8 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
 
     Forests are evaluated out of bag, and strata by their own cross-validation, in which only the
     gate is refitted. With ``groups``, forests are evaluated on the folds too.
+
+    Sources are used as in :class:`EnsemblageClassifier`; a source's offset is added to the mean.
 
     Random draws and folds are by position: another order of rows, or copies of rows instead of
     weights, gives another model of similar accuracy. So does another order of columns. In trees
@@ -756,12 +793,15 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
     """
 
     # groups of an outer cross-validation also split the inner one, without a request
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "sources": True}
+    __metadata_request__predict: ClassVar[dict[str, bool]] = {"sources": True}
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"sources": True}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "members": [StrOptions(set(REGRESSOR_POOLS)), list, tuple],
         "fusion": [StrOptions({"log_linear", "mean", "stacking"}), HasMethods(["fit", "combine"])],
         "cv": [Interval(Integral, 2, None, closed="left"), "cv_object"],
+        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "encode": ENCODE_CONSTRAINT,
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -774,6 +814,7 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         *,
         fusion: Any = "log_linear",
         cv: Any = 5,
+        time_budget: float | None = None,
         encode: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -781,6 +822,7 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         self.members = members
         self.fusion = fusion
         self.cv = cv
+        self.time_budget = time_budget
         self.encode = encode
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -788,7 +830,9 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
     # prefer_skip_nested_validation=False: members validate their own parameters
     @guarded_fit
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, sources: Any = None
+    ) -> Self:
         """Tune the members on shared folds, fit the fusion, and refit members with a weight.
 
         Parameters
@@ -802,13 +846,15 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
             Row weights; rows with weight zero are dropped.
         groups : array-like of shape (n_samples,), default=None
             Groups that are never split between training and test rows of a fold.
+        sources : array-like of shape (n_samples,) or (n_samples, 2), str or list, default=None
+            As in :meth:`EnsemblageClassifier.fit`.
 
         Returns
         -------
         self : object
             Fitted pool.
         """
-        return self._fit(X, y, sample_weight, groups)
+        return self._fit(X, y, sample_weight, groups, sources)
 
     def _correction(self, data: TrainingData) -> Correction:
         self.target_mean_ = float(data.prior[0])
@@ -833,12 +879,7 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
     def _target(self) -> PoolNumericTarget:
         return PoolNumericTarget(self.target_scale_)
 
-    def _fused(self, X: Any) -> Doubles:
-        """Means and corrected variances, (n_samples, 2)."""
-        outputs = self._member_outputs(X)
-        return correct_variance(self.fusion_.combine(outputs), self.variance_correction_)
-
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Any, return_std: bool = False, *, sources: Any = None) -> Any:
         """Predict the target, and its standard deviation.
 
         Parameters
@@ -847,6 +888,9 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
             Rows.
         return_std : bool, default=False
             Whether to return the standard deviation of the predictive distribution.
+        sources : array-like of shape (n_samples,) or (n_samples, 2), str or list, default=None
+            Source of each row, or names of columns of X. Rows with a missing or new source are
+            predicted as without ``sources``.
 
         Returns
         -------
@@ -855,16 +899,39 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         std : ndarray of shape (n_samples,)
             Only with ``return_std=True``.
         """
-        mean, variance = self._fused(X).T
+        mean, variance = self._outputs(*self._split_sources(X, sources)).T
         return (mean, np.sqrt(variance)) if return_std else mean
 
-    def predict_interval(self, X: Any, *, coverage: float = 0.9) -> Doubles:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, sources: Any = None) -> float:
+        """Coefficient of determination (R²).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            True values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights.
+        sources : array-like of shape (n_samples,) or (n_samples, 2), str or list, default=None
+            As in ``predict``.
+
+        Returns
+        -------
+        float
+            1.0 is the best score.
+        """
+        return float(r2_score(y, self.predict(X, sources=sources), sample_weight=sample_weight))
+
+    def predict_interval(self, X: Any, sources: Any = None, *, coverage: float = 0.9) -> Doubles:
         r"""Predict intervals of a given coverage.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
+        sources : array-like of shape (n_samples,) or (n_samples, 2), str or list, default=None
+            As in ``predict``.
         coverage : float, default=0.9
             Share of rows whose interval should hold the target, between 0 and 1.
 
@@ -877,20 +944,27 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         -----
         Conformal: the interval is :math:`\mu(x) \pm q\, s(x)`, where q is the quantile, at
         the coverage, of the absolute out-of-fold residuals divided by :math:`s(x)`. With too few
-        rows for the coverage, q is the largest of these.
+        rows for the coverage, q is the largest of these. Each known source has its own quantile, in
+        which all other sources together count as 20 rows. For new or missing sources it is of
+        leave-source-out residuals, each source with equal weight.
         """
         _check_coverage(coverage)
-        mean, variance = self._fused(X).T
-        half = interval_factor(self.out_of_fold_, coverage) * np.sqrt(variance)
+        X, codes = self._split_sources(X, sources)
+        mean, variance = self._outputs(X, codes).T
+        unknown = interval_factor(self.out_of_fold_, coverage)
+        half = self._thresholds(codes, coverage, unknown) * np.sqrt(variance)
         return np.column_stack([mean - half, mean + half])
 
-    def explain_row(self, x: Any) -> RowExplanation:
+    def explain_row(self, x: Any, source: Any = None) -> RowExplanation:
         """Explain the prediction of one row by the members' predictions.
 
         Parameters
         ----------
         x : array-like of shape (n_features,), or a frame with one row
             The row.
+        source : object, default=None
+            Its source, of nested sources a pair; if it is known, the source-aware pool is
+            explained.
 
         Returns
         -------
@@ -899,11 +973,59 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
             contribution; prints as a table.
         """
         row = x if hasattr(x, "columns") else np.asarray(x).reshape(1, -1)
+        row, codes = self._split_sources(row, None if source is None else [source])
+        known = self._source_explanation(row, codes, self.target_mean_)
+        if known is not None:
+            return known
         outputs = self._member_outputs(row)
         found = explain_regression(self.member_names_, outputs, self.fusion_, self.target_mean_)
         fused = np.array([[found.prediction, (found.std or 0.0) ** 2]])
         variance = correct_variance(fused, self.variance_correction_)[0, 1]
         return replace(found, std=float(np.sqrt(variance)))
+
+    @with_shared(DISTILLATION_DOCS)
+    def distill(
+        self,
+        X: Any,
+        *,
+        kind: str = "tree",
+        max_leaf_nodes: int = 16,
+        out_of_fold: bool = False,
+        X_test: Any = None,
+        y_test: Any = None,
+    ) -> DistilledModel:
+        """Distil the pool: fit one interpretable model to its predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; no targets are needed.
+        kind : {"tree", "linear"}, default="tree"
+            A decision tree, or ridge regression.
+        {max_leaf_nodes}
+        out_of_fold : bool, default=False
+            Whether X are the rows of ``fit``, in the same order: the model is then fitted to the
+            pool's out-of-fold predictions.
+        {X_test}
+        y_test : array-like of shape (n_test,), default=None
+            Their target.
+
+        Returns
+        -------
+        DistilledModel
+            The fitted ``model``; its ``fidelity``, the share of the variance of the pool's
+            predictions of the test rows that it explains, None without ``X_test``; its ``rmse`` on
+            the test rows, None without ``y_test``.
+
+        Notes
+        -----
+        There are no scores of the rows of ``fit``, as in :meth:`EnsemblageClassifier.distill`.
+        """
+        if y_test is not None and X_test is None:
+            raise ValueError(TEST_ROWS_MISSING)
+        check_consistent_length(X_test, y_test)
+        target = DistilledValues()
+        return self._distill(target, X, kind, max_leaf_nodes, out_of_fold, X_test, y_test)
 
     def _check_fitted(self) -> None:
         self._check_pool(None)

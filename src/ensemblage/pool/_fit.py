@@ -29,16 +29,15 @@ from ensemblage.fusion import Fusion, LogLinearPool, resolve_fusion
 from ensemblage.pool._boosting import Boosting
 from ensemblage.pool._leaderboard import ACCURACY, RMSE, Leaderboard, LeaderboardRow, OutOfFold
 from ensemblage.pool._member_spec import (
-    ENCODED,
+    FORMS,
     PRIOR_WEIGHT,
-    TABLE,
     FoldPredictions,
     MemberSpec,
     TrainingData,
     TunedMember,
     stratified_subsample,
 )
-from ensemblage.pool._members import CLASSIFIERS
+from ensemblage.pool._members import CLASSIFIERS, REGRESSORS
 
 Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -170,7 +169,8 @@ def cross_validate_in_time(
 
 def order_by_value(specs: Sequence[MemberSpec], data: TrainingData) -> list[int]:
     """Order members: a user's own, then by gain per second; on large data boosting is first."""
-    ranks = {name: rank for rank, name in enumerate(CLASSIFIERS)}
+    known = CLASSIFIERS if data.target.is_classification else REGRESSORS
+    ranks = {name: rank for rank, name in enumerate(known)}
 
     def rank(number: int) -> int:
         spec = specs[number]
@@ -409,8 +409,22 @@ class FittedPool:
             whole and hasattr(self.fusion, "combine"),
             "a member is not an estimator, or the fusion not a Fusion",
         )
-        expect(set(self.inputs) <= {ENCODED, TABLE}, "inputs are unknown")
+        expect(set(self.inputs) <= FORMS, "inputs are unknown")
         expect(isinstance(self.leaderboard, Leaderboard), "leaderboard is not a Leaderboard")
+
+
+class PoolFit(NamedTuple):
+    """A fitted pool, and what a further pool of the same rows uses of the fit.
+
+    ``members`` are the tuned ones with a weight, ``correction`` what the correction's ``fit``
+    returned, ``outputs`` the pool's out-of-fold outputs of all rows, (n_rows, n_outputs): the
+    prediction without any member where no fold tests a row.
+    """
+
+    pool: FittedPool
+    members: list[TunedMember]
+    correction: Any
+    outputs: Doubles
 
 
 def _announce_long_fit(specs: Sequence[MemberSpec], data: TrainingData) -> None:
@@ -433,11 +447,8 @@ def fit_pool(
     budget: TimeBudget | None = None,
     n_jobs: int | None = None,
     correction: Correction | None = None,
-) -> tuple[FittedPool, list[TunedMember], Any]:
-    """Tune the members, fit the fusion, refit members with a weight; drop those that fail.
-
-    Also return the tuned members with a weight, and the fitted ``correction``.
-    """
+) -> PoolFit:
+    """Tune the members, fit the fusion, refit members with a weight; drop those that fail."""
     failures = [
         MemberFailure(
             spec.name,
@@ -491,7 +502,9 @@ def fit_pool(
         ),
         keep_out_of_fold(tuned, data, pool_outputs),
     )
-    return pool, chosen, corrected
+    outputs = np.tile(data.prior, (len(data.y), 1))
+    outputs[data.tested] = pool_outputs
+    return PoolFit(pool, chosen, corrected, outputs)
 
 
 def leaderboard_rows(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -37,6 +38,13 @@ ENCODED = "encoded"
 """Input of members that take encoded, numeric columns."""
 TABLE = "table"
 """Input of members that take the table itself."""
+CODED = "encoded, source"
+"""Input of members that take the encoded columns and the source's code."""
+BY_SOURCE = "encoded, source, means"
+"""Input of members that also take the columns' means at the source."""
+BLIND = "source-blind"
+"""Input of the member that passes on the source-blind pool's outputs."""
+FORMS = frozenset({ENCODED, TABLE, CODED, BY_SOURCE, BLIND})
 LOG_GROWTH_GRID = np.arange(-16, 17) / 2
 """Candidates of the log ratio of the variances at the highest and the lowest prediction."""
 PRIOR_WEIGHT = 1e-3
@@ -235,7 +243,8 @@ class TrainingData(NamedTuple):
     """Validated rows; ``y`` are class codes or a numeric target, see ``target``.
 
     With ``has_groups`` no fold splits a group. ``indices`` are the rows' positions in the user's
-    data, None for all. ``table`` are the same rows before encoding; None if nothing was encoded.
+    data, None for all. ``forms`` are the same rows in other forms, by name: ``TABLE`` before
+    encoding, unless nothing was encoded.
     """
 
     X: Any
@@ -245,7 +254,7 @@ class TrainingData(NamedTuple):
     folds: list[Fold]
     has_groups: bool = False
     indices: Indices | None = None
-    table: Any = None
+    forms: Mapping[str, Any] = MappingProxyType({})
 
     def weights_at(self, rows: Indices) -> Doubles | None:
         return None if self.weights is None else self.weights[rows]
@@ -301,7 +310,7 @@ class TrainingData(NamedTuple):
         return len(self.folds) > 1 and np.array_equal(np.sort(tested), np.arange(len(self.y)))
 
     def take(self, kept: Indices) -> TrainingData:
-        """Keep some rows, in the folds too; without the table."""
+        """Keep some rows, in the folds and in all forms."""
         new = np.full(len(self.y), -1)  # position of each row among the kept, -1 for the others
         new[kept] = np.arange(len(kept))
         folds = [Fold(*(new[side][new[side] >= 0] for side in fold)) for fold in self.folds]
@@ -311,7 +320,7 @@ class TrainingData(NamedTuple):
             weights=self.weights_at(kept),
             folds=[fold for fold in folds if len(fold.test) and len(fold.train)],
             indices=kept if self.indices is None else self.indices[kept],
-            table=None,
+            forms={name: take_rows(rows, kept) for name, rows in self.forms.items()},
         )
 
 
@@ -391,8 +400,8 @@ class MemberSpec:
 
     ``group`` is where its diversity is. A fit to n rows costs (n + ``cost_offset``) to the power of
     ``cost_exponent``. It is fitted to at most ``max_rows`` rows, drawn at random; with more columns
-    than ``max_columns`` it is dropped; None for no limit. With ``reads_tables`` it takes the table
-    without encoding. With ``numeric`` it is a regressor.
+    than ``max_columns`` it is dropped; None for no limit. It takes the form ``reads`` of the rows,
+    where they have it. With ``numeric`` it is a regressor.
     """
 
     name: str
@@ -402,7 +411,7 @@ class MemberSpec:
     cost_offset: int = 1_000
     max_rows: int | None = None
     max_columns: int | None = None
-    reads_tables: bool = False
+    reads: str = ENCODED
     numeric: bool = False
 
     def relative_cost(self, n_rows: int) -> float:
@@ -433,12 +442,11 @@ class MemberSpec:
         return self.max_columns is not None and n_columns > self.max_columns
 
     def input_kind(self, data: TrainingData) -> str:
-        return TABLE if self.reads_tables and data.table is not None else ENCODED
+        return self.reads if self.reads in data.forms else ENCODED
 
     def input_data(self, data: TrainingData) -> TrainingData:
         """Return the data in the form that the member takes."""
-        X = data.table if self.input_kind(data) == TABLE else data.X
-        return data._replace(X=X, table=None)
+        return data._replace(X=data.forms.get(self.reads, data.X), forms={})
 
     def parts(self, data: TrainingData) -> Sequence[Fold | None]:
         """List the parallel tasks: folds; None stands for all rows at once."""

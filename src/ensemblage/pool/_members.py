@@ -19,7 +19,7 @@ from ensemblage.pool._compact_members import (
     CompactSVC,
     CompactSVR,
 )
-from ensemblage.pool._member_spec import InternalFolds, MemberSpec, OutOfBag
+from ensemblage.pool._member_spec import TABLE, InternalFolds, MemberSpec, OutOfBag
 from ensemblage.strata import (
     ScaledLogisticRegression,
     ScaledRidge,
@@ -88,7 +88,7 @@ def _subspaces() -> MemberSpec:
 def _network() -> MemberSpec:
     candidates = (InnerBayesNetClassifier(view_size=0.3, arc_confidence=False),)
     return MemberSpec(
-        "network", "decisions", candidates, reads_tables=True, max_rows=MAX_LIBRARY_ROWS,
+        "network", "decisions", candidates, reads=TABLE, max_rows=MAX_LIBRARY_ROWS,
         max_columns=300,  # the structure search compares all pairs of columns
     )  # fmt: skip
 
@@ -96,7 +96,7 @@ def _network() -> MemberSpec:
 def _tree() -> MemberSpec:
     return MemberSpec(
         "tree", "decisions", (InnerTreeRegressor(),),
-        max_rows=MAX_LIBRARY_ROWS, reads_tables=True, numeric=True,
+        max_rows=MAX_LIBRARY_ROWS, reads=TABLE, numeric=True,
     )  # fmt: skip
 
 

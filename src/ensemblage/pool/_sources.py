@@ -1,21 +1,16 @@
-"""The source-aware pool: its members, offsets, and leave-source-out scores."""
+"""The source-aware pool: its fit, its offsets, prediction sets and intervals by source."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import (
-    PROBABILITY_FLOOR,
     UNKNOWN_SOURCE,
     Fold,
     count,
@@ -26,31 +21,40 @@ from ensemblage._core import (
     expect_fitted,
     run_tasks,
     set_module,
+    write_number,
 )
-from ensemblage.evaluation import source_thresholds, weighted_threshold
-from ensemblage.fusion import Fusion, member_outputs
-from ensemblage.pool._boosting import SETTINGS_GRID, Boosting, installed_library
-from ensemblage.pool._compact_members import CompactForestClassifier
+from ensemblage.evaluation import PROBABILITY_FLOOR, source_thresholds, weighted_threshold
+from ensemblage.fusion import Fusion
 from ensemblage.pool._fit import (
     Correction,
     FittedPool,
     MemberFailure,
+    PoolFit,
     TimeBudget,
     fit_pool,
     try_fold,
 )
-from ensemblage.pool._leaderboard import Leaderboard, OutOfFold
+from ensemblage.pool._leaderboard import ACCURACY, Leaderboard, OutOfFold
 from ensemblage.pool._member_spec import (
-    FoldPredictions,
     MemberSpec,
-    OutOfBag,
+    PoolTarget,
     TrainingData,
-    TunedMember,
-    fit_clone,
+    correct_variance,
+    fit_growing_correction,
+    is_valid_correction,
+    mean_loss,
 )
-from ensemblage.pool._row_explanation import RowExplanation, explain_classification
+from ensemblage.pool._row_explanation import (
+    RowExplanation,
+    explain_classification,
+    explain_regression,
+)
+from ensemblage.pool._source_members import (
+    SourceIndex,
+    source_aware_members,
+    source_forms,
+)
 from ensemblage.sources import (
-    PartialPoolingClassifier,
     add_intercepts,
     choose_intercept_penalty,
     class_source_pairs,
@@ -62,17 +66,20 @@ Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Integers = NDArray[np.int64]
 
-GROUP = "sources"
-"""Group of source-aware members."""
-N_TREES = 200
-N_FOLDS = 5
 MAX_LEFT_OUT_FOLDS = 5
 """Leave-source-out folds at most; with more sources, each fold leaves out several."""
+OFFSET_PENALTIES = (1.0, 4.0, 16.0, 64.0, float("inf"))
+"""Penalties on a source's offset of a numeric target, in rows that count for no offset."""
 
 
 def class_scores(proba: NDArray[np.floating[Any]], y: NDArray[np.intp]) -> Doubles:
     """Nonconformity scores of rows: one minus the probability of the true class."""
     return np.asarray(1 - proba[np.arange(len(y)), y], dtype=float)
+
+
+def value_scores(outputs: Doubles, y: Doubles) -> Doubles:
+    """Nonconformity scores of rows: absolute residuals in standard deviations."""
+    return np.asarray(np.abs(y - outputs[:, 0]) / np.sqrt(outputs[:, 1]))
 
 
 def new_source_threshold(
@@ -84,19 +91,19 @@ def new_source_threshold(
 
 
 def unknown_source_threshold(record: OutOfFold, coverage: float) -> float:
-    """Threshold for rows without a source."""
+    """Threshold for rows without a source; infinite if there are too few rows."""
     weights = np.ones(len(record.y)) if record.weights is None else record.weights
-    scores = class_scores(record.pool_outputs, record.y)
-    return weighted_threshold(scores, weights / weights.mean(), coverage, 1.0)
+    scores = value_scores if record.numeric else class_scores
+    found = scores(record.pool_outputs, record.y)
+    return weighted_threshold(found, weights / weights.mean(), coverage, 1.0)
 
 
 def interval_factor(record: OutOfFold, coverage: float) -> float:
     """Half width of an interval in standard deviations; with few rows, the largest residual."""
-    mean, variance = record.pool_outputs.T
-    scores = np.abs(record.y - mean) / np.sqrt(variance)
-    weights = np.ones(len(scores)) if record.weights is None else record.weights
-    found = weighted_threshold(scores, weights / weights.mean(), coverage, 1.0)
-    return found if np.isfinite(found) else float(scores.max())
+    found = unknown_source_threshold(record, coverage)
+    if np.isfinite(found):
+        return found
+    return float(value_scores(record.pool_outputs, record.y).max())
 
 
 def prediction_sets(proba: Doubles, thresholds: Doubles) -> NDArray[np.bool_]:
@@ -106,84 +113,8 @@ def prediction_sets(proba: Doubles, thresholds: Doubles) -> NDArray[np.bool_]:
     return np.asarray(inside)
 
 
-@set_module("ensemblage.pool")
-class SourceAwareClassifier(ClassifierMixin, BaseEstimator):
-    """Pass the last columns, one indicator per source, to a classifier as ``sources``."""
-
-    def __init__(self, estimator: Any, n_sources: int) -> None:
-        self.estimator = estimator
-        self.n_sources = n_sources
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        columns, sources = self._split_sources(X)
-        fresh = clone(self.estimator)
-        self.estimator_ = fresh.fit(columns, y, sample_weight=sample_weight, sources=sources)
-        self.classes_, self.n_features_in_ = self.estimator_.classes_, X.shape[1]
-        return self
-
-    def predict_proba(self, X: Any) -> Doubles:
-        check_is_fitted(self)
-        columns, sources = self._split_sources(X)
-        return np.asarray(self.estimator_.predict_proba(columns, sources=sources))
-
-    def _split_sources(self, X: Any) -> tuple[Any, Indices]:
-        width = X.shape[1] - self.n_sources
-        return X[:, :width], X[:, width:].argmax(axis=1)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
-
-    def _check_fitted(self) -> None:
-        width = self.estimator_.n_features_in_ + self.n_sources
-        expect(self.n_features_in_ == width and self.n_sources > 0, "its columns differ")
-        same = np.array_equal(self.classes_, self.estimator_.classes_)
-        expect(same, "its classes differ")
-
-
-class PenaltiesBySharedFolds(MemberSpec):
-    """Partial pooling: penalties are chosen, and outputs predicted, on the shared folds."""
-
-    def parts(self, data: TrainingData) -> Sequence[Fold | None]:
-        return [None] if data.every_row_tested_once and self.uses_all_rows(data) else data.folds
-
-    def fit_predict_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> FoldPredictions:
-        if fold is not None:
-            return super().fit_predict_fold(data, fold, seed)
-        start = time.perf_counter()
-        (regression,) = self.candidates
-        searching = clone(regression).set_params(estimator__cv=data.folds)
-        model = fit_clone(searching, data, np.arange(len(data.y)), seed)
-        found = model.estimator_
-        settled = clone(regression).set_params(
-            estimator__common_penalty=found.common_penalty_,
-            estimator__deviation_penalty=found.deviation_penalty_,
-        )
-        outputs = np.empty((1, len(data.y), data.n_outputs))
-        for each in data.folds:
-            again = replace(self, candidates=(settled,))
-            outputs[:, each.test] = again.predict_held_out(data, each, seed)
-        for estimator in (model.estimator, found):
-            estimator.set_params(cv=N_FOLDS)  # do not store the folds
-        return FoldPredictions(outputs, time.perf_counter() - start, model)
-
-
-def source_aware_members(n_sources: int) -> list[MemberSpec]:
-    """Return the members of the source-aware pool."""
-    regression = SourceAwareClassifier(PartialPoolingClassifier(), n_sources)
-    forest = CompactForestClassifier(N_TREES, min_samples_leaf=2)
-    return [
-        PenaltiesBySharedFolds("partial-pooling", GROUP, (regression,)),
-        Boosting("boosting-by-source", GROUP, SETTINGS_GRID, library=installed_library()),
-        OutOfBag("forest-by-source", GROUP, (forest,)),
-    ]
-
-
 def score_unseen_sources(
-    pool: FittedPool,
-    members: Sequence[TunedMember],
-    data: TrainingData,
-    codes: Integers,
-    n_jobs: int | None,
+    blind: PoolFit, data: TrainingData, codes: Integers, n_jobs: int | None
 ) -> dict[str, NDArray[Any]] | None:
     """Refit the members on leave-source-out folds; return scores of the rows left out.
 
@@ -192,29 +123,130 @@ def score_unseen_sources(
     """
     folds = source_folds(codes, MAX_LEFT_OUT_FOLDS)
     tasks = []
-    for each in members:
+    for each in blind.members:
         spec = MemberSpec(
             each.spec.name,
             each.spec.group,
             (each.spec.build(each.chosen),),
             max_rows=each.spec.max_rows,
+            numeric=each.spec.numeric,
         )
         tasks += [(spec, each.spec.input_data(data), fold, each.seed) for fold in folds]
     tried = run_tasks(try_fold, tasks, n_jobs)
     if not folds or any(isinstance(each, MemberFailure) for each in tried):
         return None
-    outputs, results = np.empty((len(members), len(data.y), data.n_outputs)), iter(tried)
+    outputs, results = np.empty((len(blind.members), len(data.y), data.n_outputs)), iter(tried)
     for own in outputs:
         for fold in folds:
             own[fold.test] = next(results).outputs[0]
     known = np.flatnonzero(codes >= 0)
-    proba = pool.fusion.combine(outputs[:, known])
+    fused = blind.pool.fusion.combine(outputs[:, known])
+    if data.target.is_classification:
+        scores = class_scores(fused, data.y[known])
+    else:
+        scores = value_scores(correct_variance(fused, blind.correction), data.y[known])
     weights = np.ones(len(known)) if data.weights is None else data.weights[known]
-    return {
-        "scores": class_scores(proba, data.y[known]),
-        "sources": codes[known],
-        "weights": weights,
-    }
+    return {"scores": scores, "sources": codes[known], "weights": weights}
+
+
+class Offsets(NamedTuple):
+    """What is added to the log probabilities, or to the mean, at each code of a source.
+
+    ``values`` are (n_codes, n_classes) or (n_codes, 1), shrunk towards zero, or towards the outer
+    source's. ``variance`` is the correction of the variance after them, None for classes.
+    """
+
+    values: Doubles
+    penalty: float
+    variance: dict[str, float] | None = None
+
+    def add(self, outputs: Doubles, codes: Integers) -> Doubles:
+        """Add the offsets to fused outputs of rows."""
+        if self.variance is None:
+            return np.asarray(np.exp(add_intercepts(_log(outputs), codes, self.values)))
+        moved = np.column_stack([outputs[:, 0] + self.values[codes, 0], outputs[:, 1]])
+        return correct_variance(moved, self.variance)
+
+
+def _log(proba: Doubles) -> Doubles:
+    return np.asarray(np.log(np.maximum(proba, PROBABILITY_FLOOR)))
+
+
+def fit_value_offsets(
+    residuals: Doubles, codes: Integers, weights: Doubles, index: SourceIndex, penalty: float
+) -> Doubles:
+    r"""Fit the offset of each code to residuals by ridge regression, (n_codes, 1).
+
+    It minimises :math:`\sum_m w_m (r_m - o_{g(m)} - i_{s(m)})^2 + \nu (\sum_g o_g^2 + \sum_s
+    i_s^2)`, with outer offsets o only where sources are nested.
+    """
+    offsets = np.zeros((index.n_codes, 1))
+    if not np.isfinite(penalty):
+        return offsets
+    n_sources, inner = index.n_sources, codes < index.n_sources
+    sums = np.bincount(codes[inner], (weights * residuals)[inner], n_sources)
+    totals = np.bincount(codes[inner], weights[inner], n_sources)
+    if index.n_levels == 1:
+        offsets[:, 0] = sums / (totals + penalty)
+        return offsets
+    # the share of a pair's rows that is left to its outer source, once its own offset is solved for
+    left = penalty / (totals + penalty)
+    outer = np.bincount(index.outer, left * sums) / (
+        np.bincount(index.outer, left * totals) + penalty
+    )
+    own = (sums - totals * outer[index.outer]) / (totals + penalty)
+    offsets[:, 0] = np.concatenate([outer[index.outer] + own, outer])
+    return offsets
+
+
+def class_correction(
+    y: Indices, codes: Integers, weights: Doubles, index: SourceIndex
+) -> Correction:
+    """Offsets of the log probabilities, of the tested rows of known source."""
+    levels = codes
+    if index.n_levels == 2:
+        levels = np.column_stack([codes, index.outer_codes(codes)])
+
+    def fit(fused: Doubles, rows: Indices, folds: list[Fold]) -> Offsets:
+        known = _log(fused), y[rows], levels[rows], weights[rows]
+        penalty = choose_intercept_penalty(*known, index.n_codes, folds)
+        values = fit_intercepts(*known, index.n_codes, penalty)
+        if index.n_levels == 2:
+            outer = values[index.n_sources :]
+            values = np.concatenate([values[: index.n_sources] + outer[index.outer], outer])
+        return Offsets(values, penalty)
+
+    return Correction(fit, lambda fitted, fused, rows: fitted.add(fused, codes[rows]))
+
+
+def value_correction(
+    y: Doubles, codes: Integers, weights: Doubles, index: SourceIndex
+) -> Correction:
+    """Offsets of the mean, and the variance after them, of the tested rows of known source."""
+
+    def cross_fitted(fused: Doubles, rows: Indices, folds: list[Fold], penalty: float) -> Doubles:
+        residuals, added = y[rows] - fused[:, 0], np.zeros(len(rows))
+        for train, test in folds:
+            own = residuals[train], codes[rows[train]], weights[rows[train]]
+            added[test] = fit_value_offsets(*own, index, penalty)[codes[rows[test]], 0]
+        return np.column_stack([fused[:, 0] + added, fused[:, 1]])
+
+    def fit(fused: Doubles, rows: Indices, folds: list[Fold]) -> Offsets:
+        tried = {
+            penalty: cross_fitted(fused, rows, folds, penalty)
+            for penalty in reversed(OFFSET_PENALTIES)
+        }
+        losses = {
+            penalty: mean_loss((y[rows] - moved[:, 0]) ** 2, weights[rows])
+            for penalty, moved in tried.items()
+        }
+        penalty = min(losses, key=losses.__getitem__)  # of ties the largest
+        own = y[rows] - fused[:, 0], codes[rows], weights[rows]
+        values = fit_value_offsets(*own, index, penalty)
+        variance = fit_growing_correction(tried[penalty], y[rows], weights[rows])
+        return Offsets(values, penalty, variance)
+
+    return Correction(fit, lambda fitted, fused, rows: fitted.add(fused, codes[rows]))
 
 
 @set_module("ensemblage.pool")
@@ -222,27 +254,38 @@ def score_unseen_sources(
 class SourcePool:
     r"""The source-aware pool, which predicts rows of known sources.
 
-    ``names`` are the sources, sorted; ``pool`` has the source-aware members and their fusion;
-    ``offsets``, (n_sources, n_classes), are added to its log probabilities. ``offset_penalty``
-    shrinks them towards zero, None where they do not help: a source's offsets minimise its
-    out-of-fold log loss plus :math:`\nu \|b_s\|^2`, with :math:`\nu` of 1, 4, 16 or infinity
-    chosen by cross-validation. ``codes`` are the sources of the rows of ``pool.out_of_fold``.
-    ``unseen_source_scores`` are the leave-source-out nonconformity scores of rows, their sources
-    and weights, for prediction sets of new sources; None where there is one source only, or a
-    ``time_budget``.
+    ``names`` are the sources, sorted: labels, or of nested sources pairs of labels. ``pool`` has
+    the source-aware members and their fusion; one of them is the source-blind pool. ``offsets``,
+    (n_codes, n_classes) or (n_codes, 1), are added to its log probabilities or its mean, for each
+    source, and behind them for each outer source of nested ones. ``offset_penalty`` shrinks them
+    towards zero, None where they do not help: a source's offsets minimise its out-of-fold loss
+    plus :math:`\nu \|b_s\|^2`, with :math:`\nu` chosen by cross-validation. ``variance_correction``
+    is that of a regressor, after the offsets. ``means`` are the columns' means at each source,
+    which members take. Where knowing the source does not lower the out-of-fold loss, ``helps`` is
+    False, and rows of known source are predicted by the source-blind pool too.
+
+    ``codes`` are the sources of the scored rows, ``scores`` their out-of-fold nonconformity scores
+    for prediction sets and intervals, and ``weights`` their weights. ``unseen_source_scores`` are
+    the leave-source-out scores of rows, their sources and weights, for new sources; None where
+    there is one source only, or a ``time_budget``.
     """
 
     names: NDArray[Any]
     pool: FittedPool
     offsets: Doubles
     offset_penalty: float | None
+    means: Doubles
+    helps: bool
+    gain: float
     codes: Integers
+    scores: Doubles
+    weights: Doubles
+    variance_correction: dict[str, float] | None = None
     unseen_source_scores: dict[str, NDArray[Any]] | None = None
 
     @property
-    def _columns_added(self) -> int:
-        """Columns that indicate the source."""
-        return len(self.names)
+    def index(self) -> SourceIndex:
+        return SourceIndex.of(self.names)
 
     @property
     def leaderboard(self) -> Leaderboard:
@@ -251,52 +294,106 @@ class SourcePool:
 
     @property
     def note(self) -> str:
-        best = self.leaderboard[0]
+        best, known = self.leaderboard[0], count(len(self.names), "known source")
+        if not self.helps:
+            return (
+                f"Knowing the source does not help: for the {known}, a source-aware pool has an "
+                f"out-of-fold log loss {-self.gain:.4f} above that of the source-blind pool, which "
+                "therefore predicts all rows (source_pool_.leaderboard)."
+            )
+        score = f"accuracy {best.score:.3f} ± {best.score_se:.3f}"
+        if self.leaderboard.metric != ACCURACY:
+            score = f"RMSE {write_number(best.score)} ± {write_number(best.score_se, 2)}"
         return (
-            f"Rows of the {count(len(self.names), 'known source')} are predicted by a source-aware "
-            f"pool: out-of-fold log loss {best.log_loss:.4f} ± {best.log_loss_se:.4f}, accuracy "
-            f"{best.score:.3f} ± {best.score_se:.3f} "
+            f"Rows of the {known} are predicted by a source-aware "
+            f"pool: out-of-fold log loss {best.log_loss:.4f} ± {best.log_loss_se:.4f}, {score} "
             "(source_pool_.leaderboard)."
         )
 
-    def member_outputs(self, X: Doubles, codes: Integers) -> Doubles:
-        """Return the members' outputs, (n_members, n_samples, n_classes)."""
-        X = append_source_indicators(X, codes, len(self.names))
-        members = zip(self.pool.estimators, self.pool.response_methods, strict=True)
-        n_classes = self.offsets.shape[1]
-        return np.stack([member_outputs(each, X, n_classes, by) for each, by in members])
+    def member_outputs(
+        self, X: Any, codes: Integers, blind: Doubles, target: PoolTarget
+    ) -> Doubles:
+        """Return the members' outputs, (n_members, n_samples, n_outputs).
 
-    def predict_proba(self, X: Doubles, codes: Integers) -> Doubles:
-        proba = self.pool.fusion.combine(self.member_outputs(X, codes))
-        log_proba = np.log(np.maximum(proba, PROBABILITY_FLOOR))
-        return np.asarray(np.exp(add_intercepts(log_proba, codes, self.offsets)))
+        ``blind`` are the source-blind pool's outputs of the same rows.
+        """
+        forms = source_forms(X, codes, self.index, self.means, blind)
+        pool = self.pool
+        members = zip(pool.estimators, pool.response_methods, pool.inputs, strict=True)
+        return np.stack([target.outputs(each, forms[kind], by) for each, by, kind in members])
 
-    def explain_row(self, row: Doubles, code: int, classes: Any) -> RowExplanation:
-        outputs, pool = self.member_outputs(row, np.array([code])), self.pool
-        explained = explain_classification(
-            pool.names, outputs, pool.fusion, classes, self.offsets[code]
+    def predict(self, X: Any, codes: Integers, blind: Doubles, target: PoolTarget) -> Doubles:
+        """Return the pool's outputs of rows of known source, (n_samples, n_outputs)."""
+        if not self.helps:
+            return blind
+        fused = self.pool.fusion.combine(self.member_outputs(X, codes, blind, target))
+        return self._offsets.add(fused, codes)
+
+    @property
+    def _offsets(self) -> Offsets:
+        return Offsets(self.offsets, self.offset_penalty or np.inf, self.variance_correction)
+
+    def explain_row(
+        self, row: Any, code: int, blind: Doubles, target: PoolTarget, prior: float
+    ) -> RowExplanation:
+        """Explain the prediction of one row; ``prior`` is the mean of a numeric target."""
+        codes = np.array([code])
+        outputs, pool = self.member_outputs(row, codes, blind, target), self.pool
+        label = self.label(code)
+        if target.is_classification:
+            explained = explain_classification(
+                pool.names, outputs, pool.fusion, target.classes, self.offsets[code]
+            )
+            return replace(explained, source=label)
+        explained = explain_regression(pool.names, outputs, pool.fusion, prior)
+        offset = float(self.offsets[code, 0])
+        mean, variance = self._offsets.add(pool.fusion.combine(outputs), codes)[0]
+        return replace(
+            explained,
+            prediction=float(mean),
+            baseline=prior + offset,
+            std=float(np.sqrt(variance)),
+            source=label,
         )
-        return replace(explained, source=self.names.tolist()[code])
+
+    def label(self, code: int) -> Any:
+        """Return the name of a code: a label, a pair of labels, or that of an outer source."""
+        if code < len(self.names):
+            found = self.names[code].tolist() if self.names.ndim == 1 else tuple(self.names[code])
+            return found
+        return self.names[np.flatnonzero(self.index.outer == code - len(self.names))[0], 0]
 
     def thresholds(self, coverage: float) -> Doubles:
-        """Threshold of each source's prediction sets, (n_sources,)."""
-        record = self.pool.out_of_fold
-        weights = np.ones(len(record.y)) if record.weights is None else record.weights
-        scores = class_scores(record.pool_outputs, record.y)
-        return source_thresholds(scores, self.codes, weights, len(self.names), coverage)
+        """Threshold of the scores at each code, (n_codes,)."""
+        index = self.index
+        own = source_thresholds(self.scores, self.codes, self.weights, index.n_sources, coverage)
+        if index.n_levels == 1:
+            return own
+        outer = index.outer_codes(self.codes) - index.n_sources
+        n_outer = index.n_codes - index.n_sources
+        found = source_thresholds(self.scores, outer, self.weights, n_outer, coverage)
+        return np.concatenate([own, found])
 
     def _check_fitted(self) -> None:
-        expect_fitted(self, {"names": "labels (*)"})
+        expect(self.names.ndim in {1, 2} and len(self.names) > 0, "names are not of sources")
+        expect_fitted(self, {"names": "labels (*)" if self.names.ndim == 1 else "labels (*, 2)"})
         expect(isinstance(self.pool, FittedPool), "pool is not a FittedPool")
-        n_classes = int(self.pool.out_of_fold.outputs.shape[2])
-        expect_array(self, "offsets", (len(self.names), n_classes))
-        expect(
-            self.offset_penalty is None or self.offset_penalty > 0, "its penalty is not positive"
-        )
+        index, numeric = self.index, self.variance_correction is not None
+        n_outputs = int(self.pool.out_of_fold.outputs.shape[2])
+        expect_array(self, "offsets", (index.n_codes, 1 if numeric else n_outputs))
+        expect_array(self, "means", (index.n_codes, None))
+        if self.variance_correction is not None:
+            valid = is_valid_correction(self.variance_correction)
+            expect(valid, "variance_correction is not valid")
+        penalty = self.offset_penalty
+        expect(penalty is None or penalty > 0, "its penalty is not positive")
+        expect(isinstance(self.helps, bool) and np.isfinite(self.gain), "helps is not a flag")
         counts = {len(self.pool.names), len(self.pool.estimators), len(self.pool.response_methods)}
         expect(len(counts) == 1, "its members differ in number")
-        high = len(self.names) - 1
-        expect_array(self, "codes", (len(self.pool.out_of_fold.y),), "integer", low=0, high=high)
+        n_rows, high = len(self.pool.out_of_fold.y), len(self.names) - 1
+        expect_array(self, "codes", (n_rows,), "integer", low=0, high=high)
+        for name in ("scores", "weights"):
+            expect_array(self, name, (n_rows,), low=-1e-6)
         if self.unseen_source_scores is not None:
             _check_scores(self.unseen_source_scores)
 
@@ -305,14 +402,9 @@ def _check_scores(scores: dict[str, NDArray[Any]]) -> None:
     expect(isinstance(scores, dict), "unseen_source_scores is not a dict")
     expect(set(scores) == {"scores", "sources", "weights"}, "unseen_source_scores lack an array")
     found = SimpleNamespace(**scores)
-    expect_array(found, "scores", (None,), low=-1e-6, high=1 + 1e-6)
+    expect_array(found, "scores", (None,), low=-1e-6)
     expect_array(found, "sources", (len(found.scores),), "integer", low=0)
     expect_array(found, "weights", (len(found.scores),), low=0)
-
-
-def append_source_indicators(X: Doubles, codes: Integers, n_sources: int) -> Doubles:
-    """Append an indicator column per source."""
-    return np.column_stack([X, np.eye(n_sources, dtype=X.dtype)[codes]])
 
 
 def stratify_folds_by_source(
@@ -321,14 +413,13 @@ def stratify_folds_by_source(
     """Stratify folds by source and class, unless groups or a splitter define them."""
     if data.has_groups or len(data.folds) == 1 or not isinstance(cv, Integral):
         return data
-    pairs = class_source_pairs(codes, data.y)
+    pairs = class_source_pairs(codes, data.labels)
     folds = deal_folds(pairs, min(int(cv), len(pairs)), np.random.default_rng(seed))
     return data._replace(folds=folds)
 
 
 def fit_source_pool(
-    source_blind: FittedPool,
-    members: Sequence[TunedMember],
+    blind: PoolFit,
     fusion: Fusion,
     data: TrainingData,
     names: NDArray[Any],
@@ -338,42 +429,48 @@ def fit_source_pool(
     budget: TimeBudget | None,
     n_jobs: int | None,
 ) -> SourcePool:
-    """Fit a pool to the rows whose source is known, and the offsets of each source.
-
-    ``source_blind`` is the other pool, and ``members`` its tuned members.
-    """
-    known = np.flatnonzero(all_codes != UNKNOWN_SOURCE)
-    codes, n_sources = all_codes[known], len(names)
-    aware = data.take(known)
-    aware = aware._replace(X=append_source_indicators(aware.X, codes, n_sources))
-    specs = source_aware_members(n_sources)
+    """Fit a pool to the rows whose source is known, and the offsets of each source."""
+    index, known = SourceIndex.of(names), np.flatnonzero(all_codes != UNKNOWN_SOURCE)
+    aware, codes = data.take(known), all_codes[known]
+    means = index.column_means(aware.X, codes, aware.weights)
+    forms = source_forms(aware.X, codes, index, means, blind.outputs[known])
+    aware = aware._replace(forms=forms)
+    numeric = not data.target.is_classification
+    specs = source_aware_members(index, aware.X.shape[1], numeric=numeric)
     tested = aware.tested
-
-    def log_proba(fused: Doubles) -> Doubles:
-        return np.asarray(np.log(np.maximum(fused, PROBABILITY_FLOOR)))
-
-    def fit_offsets(fused: Doubles, rows: Indices, folds: list[Fold]) -> tuple[Doubles, float]:
-        y, own, weights = aware.y[tested[rows]], codes[tested[rows]], aware.weights_at(tested[rows])
-        known = log_proba(fused), y, own, np.ones(len(own)) if weights is None else weights
-        penalty = choose_intercept_penalty(*known, n_sources, folds)
-        return fit_intercepts(*known, n_sources, penalty), penalty
-
-    def add_offsets(fitted: tuple[Doubles, float], fused: Doubles, rows: Indices) -> Doubles:
-        return np.asarray(np.exp(add_intercepts(log_proba(fused), codes[tested[rows]], fitted[0])))
-
-    pool, _, (offsets, penalty) = fit_pool(
+    weights = np.ones(len(known)) if aware.weights is None else aware.weights
+    make_correction = value_correction if numeric else class_correction
+    fit = fit_pool(
         specs,
         draw_seeds(seed, len(specs)),
         fusion,
         aware,
         budget=budget,
         n_jobs=n_jobs,
-        correction=Correction(fit_offsets, add_offsets),
+        correction=make_correction(aware.y[tested], codes[tested], weights[tested], index),
     )
+
+    def losses(outputs: Doubles) -> Doubles:
+        return aware.target.reported_losses(outputs[tested], aware.y[tested])
+
+    gain = mean_loss(losses(blind.outputs[known]) - losses(fit.outputs), weights[tested])
+    # the rows whose outputs are kept, by their positions among the known ones
     given = np.arange(len(data.y)) if data.indices is None else data.indices
-    row_codes = all_codes[np.searchsorted(given, pool.out_of_fold.indices)]
-    scores = None
-    if budget is None:
-        scores = score_unseen_sources(source_blind, members, data, all_codes, n_jobs)
-    penalty = penalty if np.isfinite(penalty) else None
-    return SourcePool(names, pool, offsets, penalty, row_codes, scores)
+    kept = np.searchsorted(given[known], fit.pool.out_of_fold.indices)
+    scores = value_scores if numeric else class_scores
+    own = (fit.outputs if gain > 0 else blind.outputs[known])[kept]
+    offsets: Offsets = fit.correction
+    return SourcePool(
+        names,
+        fit.pool,
+        offsets.values,
+        offsets.penalty if np.isfinite(offsets.penalty) else None,
+        means,
+        bool(gain > 0),
+        gain,
+        codes[kept],
+        scores(own, aware.y[kept]),
+        weights[kept],
+        offsets.variance,
+        None if budget is not None else score_unseen_sources(blind, data, all_codes, n_jobs),
+    )

@@ -392,8 +392,12 @@ def recalibrate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Recali
 
 
 def add_intercepts(log_proba: Doubles, sources: Integers, intercepts: Doubles) -> Doubles:
-    """Add the sources' intercepts, (n_sources, n_classes), to log probabilities of rows."""
-    return np.asarray(log_softmax(log_proba + intercepts[sources], axis=1))
+    """Add the sources' intercepts, (n_sources, n_classes), to log probabilities of rows.
+
+    With ``sources`` of shape (n_rows, n_levels) the intercepts of a row's levels are added up.
+    """
+    added = intercepts[sources]
+    return np.asarray(log_softmax(log_proba + (added if added.ndim == 2 else added.sum(1)), axis=1))
 
 
 def fit_intercepts(
@@ -404,11 +408,14 @@ def fit_intercepts(
     n_sources: int,
     penalty: float,
 ) -> Doubles:
-    """Fit all sources' intercepts, (n_sources, n_classes); those of a source add up to zero."""
+    """Fit all sources' intercepts, (n_sources, n_classes); those of a source add up to zero.
+
+    With several levels of ``sources``, (n_rows, n_levels), each code has intercepts of its own.
+    """
     shape = (n_sources, log_proba.shape[1])
     if not np.isfinite(penalty):
         return np.zeros(shape)
-    each = np.arange(len(y))
+    each, levels = np.arange(len(y)), np.reshape(sources, (len(y), -1)).T
 
     def loss(values: Doubles) -> tuple[float, Doubles]:
         intercepts = values.reshape(shape)
@@ -416,7 +423,7 @@ def fit_intercepts(
         residual = np.exp(log_p)
         residual[each, y] -= 1
         residual *= weights[:, None]
-        sums = [np.bincount(sources, column, n_sources) for column in residual.T]
+        sums = [sum(np.bincount(own, column, n_sources) for own in levels) for column in residual.T]
         value = -weights @ log_p[each, y] + penalty * float(values @ values)
         return float(value), (np.stack(sums, axis=1) + 2 * penalty * intercepts).ravel()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -18,13 +18,15 @@ Doubles = NDArray[np.float64]
 
 CURVATURE = 0.25
 """Upper bound on the curvature of a row's logistic loss, to scale the coefficients."""
-INTERCEPT_PENALTY = 1.0
-"""On the deviation of a source's intercept: its prior variance is one."""
 INF = float("inf")
 COMMON_GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, INF)
 """Penalties on common coefficients to choose from."""
 DEVIATION_GRID = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, INF)
 """Penalties on deviations to choose from."""
+INTERCEPT_GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, INF)
+"""Penalties on deviations of intercepts to choose from."""
+START_PENALTY = 3.0
+"""Of what the coordinate search begins with, unless that is infinite."""
 SEARCH_TOL = 1e-3
 """Largest gradient entry per unit of weight in the search."""
 MAX_SEARCH_ROWS = 20_000
@@ -86,34 +88,83 @@ def add_source_losses(data: SourceRows, coefs: Doubles, gradient: Doubles) -> fl
 
 
 class Penalties(NamedTuple):
-    r"""On common coefficients, :math:`\lambda_0`, and on deviations, :math:`\lambda_1`.
+    """On common coefficients, and on the deviations of sources and of their intercepts.
 
-    Infinity sets them to zero.
+    Infinity sets them to zero. The inner ones are on deviations of nested sources from their outer
+    source.
     """
 
     common: float
     deviation: float
+    intercept: float
+    inner_deviation: float = INF
+    inner_intercept: float = INF
+
+    def diagonals(self, width: int) -> tuple[Doubles, Doubles, Doubles]:
+        """Penalty of each common coefficient, deviation and inner deviation; intercepts last."""
+
+        def diagonal(slope: float, intercept: float) -> Doubles:
+            return np.append(np.full(width - 1, slope), intercept)
+
+        return (
+            diagonal(self.common, 0.0),
+            diagonal(self.deviation, self.intercept),
+            diagonal(self.inner_deviation, self.inner_intercept),
+        )
+
+
+GRIDS: dict[str, tuple[float, ...]] = {
+    "deviation": DEVIATION_GRID,
+    "inner_deviation": DEVIATION_GRID,
+    "common": COMMON_GRID,
+    "intercept": INTERCEPT_GRID,
+    "inner_intercept": INTERCEPT_GRID,
+}
+"""Of each penalty, in the order in which the coordinate search goes through them."""
 
 
 class PooledCoefs(NamedTuple):
-    """Common coefficients, (..., n_features + 1), and deviations from them, (n_sources, ...)."""
+    """Common coefficients, deviations of outer sources from them, and of sources from these.
+
+    Their shapes are (..., n_features + 1), (n_outer, ...) and (n_sources, ...); ``outer``,
+    (n_sources,), are the outer sources, sorted. Sources of one level are outer sources themselves,
+    and have no inner deviations.
+    """
 
     common: Doubles
     deviations: Doubles
+    inner_deviations: Doubles
+    outer: NDArray[np.int64]
 
     @classmethod
-    def zeros(cls, n_sources: int, n_logits: int, width: int) -> PooledCoefs:
-        return cls(np.zeros((n_logits, width)), np.zeros((n_sources, n_logits, width)))
+    def zeros(cls, outer: NDArray[np.int64], *shape: int) -> PooledCoefs:
+        """Zero coefficients of the shape (..., n_features + 1)."""
+        n_outer = int(outer[-1]) + 1
+        parts = (shape, (n_outer, *shape), (len(outer), *shape))
+        return cls(*map(np.zeros, parts), outer)
 
     @property
     def coefs(self) -> Doubles:
         """Coefficients of each source."""
-        return self.common + self.deviations
+        return np.asarray(self.common + self.deviations[self.outer] + self.inner_deviations)
+
+    @property
+    def outer_coefs(self) -> Doubles:
+        """Mean over the sources of each outer source, used for an unknown inner source."""
+        n_inner = np.bincount(self.outer).reshape(-1, *[1] * self.common.ndim)
+        mean = sum_by_outer(self.inner_deviations, self.outer) / n_inner
+        return np.asarray(self.common + (self.deviations + mean))
 
     @property
     def mean(self) -> Doubles:
-        """Mean over the sources, used for an unknown source."""
-        return np.asarray(self.common + self.deviations.mean(axis=0))
+        """Mean over the outer sources, used for an unknown source."""
+        return np.asarray(self.common + (self.outer_coefs - self.common).mean(axis=0))
+
+
+def sum_by_outer(values: Doubles, outer: NDArray[np.int64]) -> Doubles:
+    """Sum values of sources, the first axis, over those of the same outer source."""
+    starts = np.flatnonzero(np.diff(outer, prepend=-1))
+    return np.asarray(np.add.reduceat(values, starts, axis=0))
 
 
 class GramStatistics(NamedTuple):
@@ -121,25 +172,33 @@ class GramStatistics(NamedTuple):
 
     ``grams`` are :math:`X^T W X`, of shape (n_sources, width, width), ``moments`` :math:`X^T W y`,
     (n_sources, width), ``squares`` :math:`y^T W y` and ``weights`` the rows' weights, (n_sources,).
+    ``outer`` are the outer sources, (n_sources,).
     """
 
     grams: Doubles
     moments: Doubles
     squares: Doubles
     weights: Doubles
+    outer: NDArray[np.int64]
 
 
 class PoolingData(NamedTuple):
     """Rows in any order, a one behind their columns, with their target, sources and weights.
 
-    ``y`` are class codes, or a standardised numeric target.
+    ``y`` are class codes, or a standardised numeric target. ``outer``, (n_sources,), are the outer
+    sources, sorted; sources of one level are outer sources themselves.
     """
 
     rows: Doubles
     y: NDArray[Any]
     sources: NDArray[np.int64]
     weights: Doubles
-    n_sources: int
+    outer: NDArray[np.int64]
+
+    @property
+    def n_sources(self) -> int:
+        """Number of sources, those without rows included."""
+        return len(self.outer)
 
     def by_source(self, chosen: NDArray[np.intp] | None = None) -> SourceRows:
         """Sort the rows, or those chosen, by source."""
@@ -149,60 +208,96 @@ class PoolingData(NamedTuple):
         rows = np.ascontiguousarray(self.rows[order])
         return SourceRows(rows, self.y[order], self.weights[order], starts.astype(np.int64))
 
-    def grams(self, chosen: NDArray[np.intp]) -> GramStatistics:
-        """Compute the statistics of some rows."""
-        rows, y, weights = self.rows[chosen], self.y[chosen], self.weights[chosen]
-        sources, width = self.sources[chosen], self.rows.shape[1]
-        grams, moments = np.zeros((self.n_sources, width, width)), np.zeros((self.n_sources, width))
-        for s in range(self.n_sources):
-            own = sources == s
+    def grams(self, chosen: NDArray[np.intp] | None = None) -> GramStatistics:
+        """Compute the statistics of the rows, or those chosen."""
+        rows, y, weights, starts = self.by_source(chosen)
+        n_sources, width = self.n_sources, rows.shape[1]
+        grams, moments = np.zeros((n_sources, width, width)), np.zeros((n_sources, width))
+        for s, (first, last) in enumerate(pairwise(starts)):
+            own = slice(first, last)
             weighted = rows[own] * weights[own, None]
             grams[s], moments[s] = weighted.T @ rows[own], weighted.T @ y[own]
-        sums = [np.bincount(sources, each, self.n_sources) for each in (weights * y**2, weights)]
-        return GramStatistics(grams, moments, *(np.asarray(each, dtype=float) for each in sums))
+        sources = np.repeat(np.arange(n_sources), np.diff(starts))
+        sums = [np.bincount(sources, each, n_sources) for each in (weights * y**2, weights)]
+        return GramStatistics(
+            grams, moments, *(np.asarray(each, dtype=float) for each in sums), self.outer
+        )
+
+
+def eliminate(grams: Doubles, moments: Doubles, penalty: Doubles) -> tuple[Doubles, ...]:
+    r"""Minimise squared errors over the deviations of each source, whatever they deviate from.
+
+    With :math:`A_s, b_s` the products of source s and :math:`S_s = (A_s + \Lambda)^{-1}`, the
+    minimum is the squared error of the products :math:`A_s - A_s S_s A_s` and :math:`b_s - A_s S_s
+    b_s`, given with :math:`S_s A_s` and :math:`S_s b_s`: deviations from coefficients B are
+    :math:`S_s b_s - S_s A_s B`. Rows of :math:`S_s` are zero where the penalty is infinite.
+    """
+    own = np.isfinite(penalty)
+    given = np.concatenate([grams, moments[..., None]], axis=2)
+    solved = np.zeros_like(given)
+    if own.any():
+        inner = grams[:, own][:, :, own] + np.diag(penalty[own])
+        solved[:, own] = np.linalg.solve(inner, given[:, own])
+        given = given - grams[:, :, own] @ solved[:, own]
+    return given[..., :-1], given[..., -1], solved[..., :-1], solved[..., -1]
 
 
 def solve_ridge(
-    data: GramStatistics, common_penalty: Doubles, deviation_penalty: Doubles
+    data: GramStatistics,
+    common_penalty: Doubles,
+    deviation_penalty: Doubles,
+    inner_penalty: Doubles,
 ) -> PooledCoefs:
-    r"""Minimise squared errors with penalties on common coefficients B and deviations D.
+    r"""Minimise squared errors with penalties on common coefficients B and deviations D and E.
 
-    .. math:: \tfrac12 \sum_m w_m (y_m - x_m \cdot (B + D_{s(m)}))^2 + \tfrac12 B^T \Lambda_0 B +
-        \tfrac12 \sum_s D_s^T \Lambda_1 D_s .
+    .. math:: \tfrac12 \sum_m w_m (y_m - x_m \cdot (B + D_{o(m)} + E_{s(m)}))^2 +
+        \tfrac12 B^T \Lambda_0 B + \tfrac12 \sum_o D_o^T \Lambda_1 D_o +
+        \tfrac12 \sum_s E_s^T \Lambda_2 E_s .
 
-    Penalties are the diagonals; where one is infinite, its coefficient is zero. With :math:`A_s,
-    b_s` the products of source s and :math:`S_s = (A_s + \Lambda_1)^{-1}`, B solves
-
-    .. math:: \big( \Lambda_0 + \sum_s A_s - A_s S_s A_s \big) B = \sum_s b_s - A_s S_s b_s ,
-
-    and :math:`D_s = S_s (b_s - A_s B)`.
+    Penalties are the diagonals; where one is infinite, its coefficient is zero. Eliminating E gives
+    the products of each source given the coefficients of its outer source o, whose sums over the
+    sources of o are those of o; eliminating D gives the products of the common coefficients.
     """
-    width = len(common_penalty)
-    common, own = np.isfinite(common_penalty), np.isfinite(deviation_penalty)
-    inner = data.grams[:, own][:, :, own] + np.diag(deviation_penalty[own])
-    cross = data.grams[:, own][:, :, common]
-    solved = np.linalg.solve(inner, np.concatenate([cross, data.moments[:, own, None]], axis=2))
-    of_cross, of_moments = solved[..., :-1], solved[..., -1]
-    transposed = cross.transpose(0, 2, 1)
-    left = (data.grams[:, common][:, :, common] - transposed @ of_cross).sum(axis=0)
-    right = (data.moments[:, common] - (transposed @ of_moments[..., None])[..., 0]).sum(axis=0)
-    found = PooledCoefs(np.zeros(width), np.zeros((len(data.grams), width)))
-    best = np.linalg.lstsq(left + np.diag(common_penalty[common]), right)[0]
-    found.common[common] = best
-    found.deviations[:, own] = of_moments - of_cross @ best
+    *products, of_sources, own_sources = eliminate(data.grams, data.moments, inner_penalty)
+    products = [sum_by_outer(each, data.outer) for each in products]
+    *products, of_outer, own_outer = eliminate(*products, deviation_penalty)
+    left, right = (each.sum(axis=0) for each in products)
+    common = np.isfinite(common_penalty)
+    found = PooledCoefs.zeros(data.outer, len(common_penalty))
+    found.common[common] = np.linalg.lstsq(
+        left[common][:, common] + np.diag(common_penalty[common]), right[common]
+    )[0]
+    found.deviations[:] = own_outer - of_outer @ found.common
+    from_outer = (found.common + found.deviations)[data.outer]
+    found.inner_deviations[:] = own_sources - (of_sources @ from_outer[..., None])[..., 0]
     return found
 
 
-def fit_ridge(data: GramStatistics, penalties: Penalties) -> tuple[PooledCoefs, Doubles]:
-    """Also give standard deviations of the deviations, per residual standard deviation."""
-    width = data.moments.shape[1]
-    common, own = (np.full(width, each) for each in penalties)
-    common[-1], own[-1] = 0.0, INTERCEPT_PENALTY
-    sd = np.zeros((len(data.grams), width - 1))
-    if np.isfinite(penalties.deviation):
-        inverse = np.linalg.inv(data.grams + np.diag(own))
-        sd = np.sqrt(np.diagonal(inverse, axis1=1, axis2=2)[:, :-1])
-    return solve_ridge(data, common, own), sd
+def fit_ridge(data: GramStatistics, penalties: Penalties) -> PooledCoefs:
+    """Minimise squared errors in closed form."""
+    return solve_ridge(data, *penalties.diagonals(data.moments.shape[1]))
+
+
+def deviation_sds(
+    grams: Doubles, outer: NDArray[np.int64], penalties: Penalties
+) -> tuple[Doubles, Doubles]:
+    """Give standard deviations of deviations and inner ones, by the curvature of the loss.
+
+    Those of outer sources are given the common coefficients, whatever the inner deviations; those
+    of sources are given the coefficients of their outer source. ``grams`` are curvatures,
+    (n_sources, width, width).
+    """
+    _, own, inner = penalties.diagonals(grams.shape[2])
+    effective = eliminate(grams, grams[..., 0], inner)[0]
+    return _inverse_sds(sum_by_outer(effective, outer), own), _inverse_sds(grams, inner)
+
+
+def _inverse_sds(grams: Doubles, penalty: Doubles) -> Doubles:
+    own, out = np.isfinite(penalty), np.zeros(grams.shape[:2])
+    if own.any():
+        inverse = np.linalg.inv(grams[:, own][:, :, own] + np.diag(penalty[own]))
+        out[:, own] = np.sqrt(np.diagonal(inverse, axis1=1, axis2=2))
+    return out
 
 
 def squared_error(data: GramStatistics, coefs: Doubles) -> float:
@@ -218,7 +313,7 @@ def ridge_cv_loss(data: PoolingData, folds: Sequence[Fold]) -> Callable[[Penalti
     parts = [each for each in parts if all(side.weights.sum() > 0 for side in each)]
 
     def loss(penalties: Penalties) -> float:
-        fits = [(fit_ridge(train, penalties)[0].coefs, test) for train, test in parts]
+        fits = [(fit_ridge(train, penalties).coefs, test) for train, test in parts]
         total = sum(squared_error(test, coefs) for coefs, test in fits)
         return total / sum(float(test.weights.sum()) for _, test in parts)
 
@@ -235,49 +330,51 @@ def fit_logistic(
 ) -> tuple[PooledCoefs, int]:
     r"""Minimise the penalised loss from a start of the right shapes; also give the iterations.
 
-    .. math:: -\sum_m w_m \log p(y_m \mid x_m; B + D_{s(m)}) + \tfrac{\lambda_0}{2} \|B\|^2 +
-        \tfrac{\lambda_1}{2} \sum_s \|D_s\|^2 + \tfrac12 \sum_s \|d_s\|^2
+    .. math:: -\sum_m w_m \log p(y_m \mid x_m; B + D_{o(m)} + E_{s(m)}) +
+        \tfrac12 \big( \|B\|^2_{\Lambda_0} + \sum_o \|D_o\|^2_{\Lambda_1} +
+        \sum_s \|E_s\|^2_{\Lambda_2} \big)
 
-    with deviations d of the intercepts; ``tol`` bounds the gradient per unit of weight.
+    with deviations D of outer sources and E of sources from these; ``tol`` bounds the gradient per
+    unit of weight.
     """
-    common = np.full_like(start.common, penalties.common)
-    common[:, -1] = 0.0
-    own = np.full_like(start.deviations, penalties.deviation)
-    own[..., -1] = INTERCEPT_PENALTY
-    penalty = np.concatenate([common.ravel(), own.ravel()])
-    free, split = np.isfinite(penalty), start.common.size
+    *parts, outer = start
+    diagonals = penalties.diagonals(start.common.shape[-1])
+    penalty = np.concatenate(
+        [
+            np.broadcast_to(one, part.shape).ravel()
+            for one, part in zip(diagonals, parts, strict=True)
+        ]
+    )
+    free = np.isfinite(penalty)
     penalty = np.where(free, penalty, 0.0)
     scale = 1 / np.sqrt(_effective_weights(data, start) * CURVATURE + penalty)
-    full = np.zeros(len(free))
+    full, ends = np.zeros(len(free)), np.cumsum([part.size for part in parts])
 
     def unpack(values: Doubles) -> PooledCoefs:
         full[free] = values * scale[free]
-        return PooledCoefs(
-            full[:split].reshape(start.common.shape), full[split:].reshape(start.deviations.shape)
-        )
+        each = zip(np.split(full, ends[:-1]), parts, strict=True)
+        return PooledCoefs(*(found.reshape(part.shape) for found, part in each), outer)
 
     def loss(values: Doubles) -> tuple[float, Doubles]:
-        found = unpack(values)
-        by_source = np.zeros_like(found.deviations)
-        total = add_source_losses(data, found.coefs, by_source)
-        gradient = np.concatenate([by_source.sum(axis=0).ravel(), by_source.ravel()])
-        gradient += penalty * full
+        by_source = np.zeros_like(start.inner_deviations)
+        total = add_source_losses(data, unpack(values).coefs, by_source)
+        by_outer = sum_by_outer(by_source, outer)
+        gradients = (by_source.sum(axis=0), by_outer, by_source)
+        gradient = np.concatenate([each.ravel() for each in gradients]) + penalty * full
         return total + 0.5 * float(penalty @ full**2), (gradient * scale)[free]
 
-    first = np.concatenate([part.ravel() for part in start])[free] / scale[free]
+    first = np.concatenate([part.ravel() for part in parts])[free] / scale[free]
     options: Any = {"maxiter": max_iter, "gtol": tol * np.sqrt(data.weights.sum()), "ftol": 1e-12}
     best = minimize(loss, first, jac=True, method="L-BFGS-B", options=options)
-    found = unpack(best.x)
-    return PooledCoefs(*(part.copy() for part in found)), max(int(best.nit), 1)
+    found = PooledCoefs(*(part.copy() for part in unpack(best.x)))
+    return found, max(int(best.nit), 1)
 
 
 def _effective_weights(data: SourceRows, start: PooledCoefs) -> Doubles:
     """Total weight of the rows of each coefficient; at least that of one mean row."""
     weights = np.array([data.weights[a:b].sum() for a, b in pairwise(data.starts)])
-    least = data.weights.mean()
-    common = np.full(start.common.size, weights.sum())
-    per_source = start.deviations[0].size
-    return np.concatenate([common, np.repeat(np.maximum(weights, least), per_source)])
+    levels = (weights.sum()[None], sum_by_outer(weights, start.outer), weights)
+    return np.repeat(np.maximum(np.concatenate(levels), data.weights.mean()), start.common.size)
 
 
 def mean_log_loss(data: SourceRows, coefs: Doubles) -> float:
@@ -313,34 +410,34 @@ def logistic_cv_loss(
 
 
 def search_penalties(
-    loss: Callable[[Penalties], float],
-    n_sources: int,
-    common_grid: Sequence[float] = COMMON_GRID,
-    deviation_grid: Sequence[float] = DEVIATION_GRID,
+    loss: Callable[[Penalties], float], grids: Mapping[str, Sequence[float]]
 ) -> Penalties:
     """Coordinate search from two starts: sources differ in intercepts only, or in all.
 
-    Of equally good penalties the largest are chosen.
+    ``grids`` has the candidates of each penalty; a grid of one value is that penalty. Of equally
+    good penalties the largest are chosen.
     """
     loss = cache(loss)
 
     def best(candidates: Iterable[Penalties]) -> Penalties:
         return min(reversed(list(candidates)), key=loss)
 
-    def coordinate_search(found: Penalties) -> Penalties:
+    def coordinate_search(infinite: set[str]) -> Penalties:
+        start = {
+            name: grid[-1] if name in infinite or len(grid) == 1 else START_PENALTY
+            for name, grid in grids.items()
+        }
+        found = Penalties(**start)
         for _ in range(MAX_ROUNDS):
             before = found
-            found = best(Penalties(found.common, each) for each in deviation_grid)
-            found = best(Penalties(each, found.deviation) for each in common_grid)
+            for name, grid in grids.items():
+                found = best(found._replace(**{name: each}) for each in grid)
             if found == before:
                 break
         return found
 
-    if n_sources == 1:  # deviations are not identified
-        return best(Penalties(each, INF) for each in common_grid)
-    together = best(Penalties(each, deviation_grid[-1]) for each in common_grid)
-    apart = best(Penalties(common_grid[-1], each) for each in deviation_grid)
-    return best([coordinate_search(apart), coordinate_search(together)])
+    apart = coordinate_search({"common"})
+    return best([apart, coordinate_search({"deviation", "inner_deviation"})])
 
 
 def search_folds(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
@@ -11,7 +12,17 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
-from ensemblage._core import UNKNOWN_SOURCE, Fold, count, deal_folds, suggestion
+from ensemblage._core import (
+    UNKNOWN_SOURCE,
+    Fold,
+    count,
+    deal_folds,
+    expect,
+    expect_fitted,
+    num_samples,
+    suggestion,
+    warn_user,
+)
 from ensemblage.datasets import Column, read_columns
 
 Integers = NDArray[np.int64]
@@ -28,52 +39,162 @@ NOT_A_TIME = int(np.iinfo(np.int64).min)
 
 
 def encode_sources(
-    sources: Any, X: Any, *, allow_missing: bool = False
+    sources: Any, X: Any, *, allow_missing: bool = False, allow_nested: bool = False
 ) -> tuple[NDArray[Any], Integers]:
     """Give the names of the sources, sorted, and each training row's code.
 
-    A row whose source is missing is refused, or has the code ``UNKNOWN_SOURCE``.
+    Sources nested in outer ones have two columns, outer and inner; their names have the shape
+    (n_sources, 2), one row per pair. A row whose source is missing is refused, or has the code
+    ``UNKNOWN_SOURCE``.
     """
-    column = _one_per_row(sources)
-    check_consistent_length(X, column)
-    missing = np.fromiter(map(_is_missing, column.tolist()), dtype=bool, count=len(column))
+    columns = _read_levels(sources)
+    if len(columns) == 2 and not allow_nested:
+        raise ValueError(
+            f"sources must have one entry per row, in one column; got shape {np.shape(sources)}."
+        )
+    check_consistent_length(X, columns[0])
+    missing = np.zeros(len(columns[0]), dtype=bool)
+    for column in columns:
+        missing |= np.fromiter(map(_is_missing, column.tolist()), dtype=bool, count=len(column))
     if missing.all() or (missing.any() and not allow_missing):
         raise ValueError(
             f"sources is missing for {missing.sum()} of {len(missing)} rows: give these a source "
             "of their own, or drop them."
         )
-    known = column[~missing]
+    codes = np.full(len(missing), UNKNOWN_SOURCE, dtype=np.int64)
+    levels = [_encode_level(column[~missing]) for column in columns]
+    if len(levels) == 1:
+        names, codes[~missing] = levels[0]
+        return names, codes
+    (outer_names, outer), (inner_names, inner) = levels
+    pairs, codes[~missing] = np.unique(outer * len(inner_names) + inner, return_inverse=True)
+    outer, inner = np.divmod(pairs, len(inner_names))
+    _check_nesting(outer, inner, outer_names, inner_names)
+    names = [outer_names[outer], inner_names[inner]]
+    if names[0].dtype.kind != names[1].dtype.kind:  # one array would make texts of numbers
+        names = [each.astype(object) for each in names]
+    return np.column_stack(names), codes
+
+
+def _encode_level(column: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
     try:
-        names, known_codes = np.unique(known, return_inverse=True)
+        names, codes = np.unique(column, return_inverse=True)
     except TypeError:
-        kinds = sorted({type(each).__name__ for each in known.tolist()})
+        kinds = sorted({type(each).__name__ for each in column.tolist()})
         raise TypeError(
             f"sources mixes values of type {' and '.join(kinds)}: convert them all to text."
         ) from None
-    codes = np.full(len(column), UNKNOWN_SOURCE, dtype=np.int64)
-    codes[~missing] = known_codes
-    return names, codes
+    return names, codes.astype(np.int64)
+
+
+def _check_nesting(
+    outer: Integers, inner: Integers, outer_names: NDArray[Any], inner_names: NDArray[Any]
+) -> None:
+    """Refuse inner sources that are given first; warn of labels in several outer sources."""
+    n_inner, n_outer = np.bincount(outer), np.bincount(inner)
+    if outer_names.tolist() == inner_names.tolist() and np.array_equal(outer, inner):
+        raise ValueError("The two columns of sources are identical: give one of them.")
+    if n_inner.max() == 1 and n_outer.max() == 1 and len(n_outer) > 1:
+        warn_user(
+            "Each outer source has one inner source, so that the two levels of sources cannot be "
+            "distinguished. Give one column."
+        )
+    elif n_inner.max() == 1 and n_outer.max() > 1:
+        raise ValueError(
+            "sources is given in the wrong order: each value of the first column occurs with one "
+            "value of the second only, so that the first is nested in the second. Give the second "
+            "column, the outer sources, first."
+        )
+    elif n_outer.max() > 1:
+        most, n_crossed = int(n_outer.argmax()), int((n_outer > 1).sum())
+        label = inner_names.tolist()[most]
+        others = f", and {count(n_crossed - 1, 'other inner label')} in several"
+        warn_user(
+            f"Inner sources are not unique: {label!r} occurs in {n_outer[most]} of the outer "
+            f"sources{others if n_crossed > 1 else ''}; each pair counts as a source of its own."
+        )
+
+
+def outer_sources(names: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
+    """Give the names of the outer sources, sorted, and the index of each source's outer one.
+
+    Sources of one level are outer sources themselves.
+    """
+    if names.ndim == 1:
+        return names, np.arange(len(names))
+    return _encode_level(names[:, 0])
+
+
+def source_labels(names: NDArray[Any]) -> list[Any]:
+    """Names of sources as people read them: ``outer / inner`` if they are nested."""
+    listed: list[Any] = names.tolist()
+    return listed if names.ndim == 1 else [f"{outer} / {inner}" for outer, inner in listed]
 
 
 def lookup_sources(sources: Any, names: NDArray[Any], n_rows: int) -> Integers:
-    """Give new rows' codes; ``UNKNOWN_SOURCE`` where the source is missing, new or not given."""
+    """Give new rows' codes; ``UNKNOWN_SOURCE`` where the source is missing, new or not given.
+
+    If sources are nested, a row whose inner source only is missing or new has the code
+    ``n_sources + k``, where k is the index of its outer source in ``outer_sources``.
+    """
     if sources is None:
         return np.full(n_rows, UNKNOWN_SOURCE, dtype=np.int64)
-    column = _one_per_row(sources).tolist()
-    if len(column) != n_rows:
-        raise ValueError(f"sources has {len(column)} entries, but there are {n_rows} rows.")
-    known = {name: code for code, name in enumerate(names.tolist())}
-    codes = (
-        UNKNOWN_SOURCE if _is_missing(each) else known.get(each, UNKNOWN_SOURCE) for each in column
+    columns, n_levels = _read_levels(sources), names.ndim
+    if len(columns) != n_levels:
+        shape = "in one column" if n_levels == 1 else "in two columns, outer and inner"
+        raise ValueError(
+            f"sources must have one entry per row, {shape}, as in fit; got shape "
+            f"{np.shape(sources)}."
+        )
+    if len(columns[0]) != n_rows:
+        raise ValueError(f"sources has {len(columns[0])} entries, but there are {n_rows} rows.")
+    if n_levels == 1:
+        return _lookup(columns[0].tolist(), names.tolist(), n_rows)
+    outer, inner = (column.tolist() for column in columns)
+    pairs = zip(outer, inner, strict=True)
+    codes = _lookup(pairs, map(tuple, names.tolist()), n_rows)
+    outer_codes = _lookup(outer, outer_sources(names)[0].tolist(), n_rows)
+    only_outer = (codes == UNKNOWN_SOURCE) & (outer_codes != UNKNOWN_SOURCE)
+    return np.where(only_outer, len(names) + outer_codes, codes)
+
+
+def _lookup(values: Iterable[Any], names: Iterable[Any], n_rows: int) -> Integers:
+    # a missing value equals no name
+    known = {name: code for code, name in enumerate(names)}
+    return np.fromiter(
+        (known.get(each, UNKNOWN_SOURCE) for each in values), dtype=np.int64, count=n_rows
     )
-    return np.fromiter(codes, dtype=np.int64, count=n_rows)
 
 
-def _one_per_row(sources: Any) -> NDArray[Any]:
+def _read_levels(sources: Any) -> list[NDArray[Any]]:
+    """Read one entry per row, in one column or in two, the outer sources first."""
     shape = np.shape(sources)
+    if len(shape) == 2 and shape[1] == 2:
+        # numbers beside texts stay numbers
+        given = np.asarray(sources, dtype=object if isinstance(sources, (list, tuple)) else None)
+        return [given[:, 0], given[:, 1]]
     if len(shape) != 1 and not (len(shape) == 2 and shape[1] == 1):
-        raise ValueError(f"sources must have one entry per row, in one column; got shape {shape}.")
-    return np.asarray(column_or_1d(sources))
+        raise ValueError(
+            "sources must have one entry per row, in one column, or in two, outer and inner; got "
+            f"shape {shape}."
+        )
+    return [np.asarray(column_or_1d(sources))]
+
+
+def expect_source_names(owner: Any, name: str) -> None:
+    """Check names of sources of a model file, of one level or two."""
+    names = vars(owner).get(name)
+    if getattr(names, "ndim", None) != 2:
+        expect_fitted(owner, {name: "labels (*)"})
+        return
+    expect(names.dtype.kind in "biufUSO" and names.shape[1] == 2, f"{name} is no array of labels")
+    listed = names.tolist()
+    labels = all(isinstance(each, (str, bytes, Real)) and not _is_missing(each)
+                 for pair in listed for each in pair)  # fmt: skip
+    expect(labels, f"{name} holds values that are not labels")
+    expect(len(set(map(tuple, listed))) == len(listed) > 0, f"{name} holds a label twice, or none")
+    _, outer = outer_sources(names)
+    expect(bool((np.diff(outer) >= 0).all()), f"{name} is not sorted")
 
 
 def _is_missing(value: Any) -> bool:
@@ -82,24 +203,54 @@ def _is_missing(value: Any) -> bool:
 
 
 def split_source_column(X: Any, sources: Any) -> tuple[Any, Any]:
-    """Give rows and sources; a column of a frame named by ``sources`` is removed from it."""
-    if not isinstance(sources, str):
-        return X, sources
+    """Give rows and sources; columns of a frame named by ``sources`` are removed from it.
+
+    Nested sources have a list or tuple of two names, the outer source first.
+    """
     columns = _columns(X)
-    if sources not in columns:
+    named = _named_columns(X, sources, columns)
+    if not named:
+        return X, sources
+    for name in named:
+        if name not in columns:
+            which = "" if isinstance(sources, str) else f"{name!r} "
+            raise ValueError(
+                f"sources={sources!r}{', of which ' if which else ' '}{which}is not a column of X."
+                f"{suggestion(name, columns)} Give a column name of a frame, or one source per row."
+            )
+    if len(named) > 2:
         raise ValueError(
-            f"sources={sources!r} is not a column of X.{suggestion(sources, columns)} Give a "
-            "column name of a frame, or one source per row."
+            f"sources={sources!r} names {len(named)} columns of X: give one, or two if sources are "
+            "nested, the outer one first."
         )
-    return _pop_column(X, sources)
+    return _pop_columns(X, named)
 
 
-def split_fitted_column(X: Any, sources: Any, column: str | None) -> tuple[Any, Any]:
-    """Remove the source column of ``fit`` from a frame; sources that are given take precedence."""
-    if column is None or isinstance(sources, str) or column not in _columns(X):
+def split_fitted_column(X: Any, sources: Any, column: str | list[str] | None) -> tuple[Any, Any]:
+    """Remove the source columns of ``fit`` from a frame; sources that are given take precedence.
+
+    A level whose column is not there is missing in all rows.
+    """
+    columns = _columns(X)
+    names = [column] if isinstance(column, str) else list(column or ())
+    if _named_columns(X, sources, columns) or not set(names) & set(columns):
         return split_source_column(X, sources)
-    rest, found = _pop_column(X, column)
+    rest, found = _pop_columns(X, names)
     return rest, found if sources is None else sources
+
+
+def _named_columns(X: Any, sources: Any, columns: list[str]) -> list[str]:
+    """Give the column names that ``sources`` consists of, if it is not one source per row."""
+    if isinstance(sources, str):
+        return [sources]
+    if not isinstance(sources, (list, tuple)) or len(sources) < 2:
+        return []
+    if not all(isinstance(each, str) for each in sources):
+        return []
+    n_columns = len(set(sources) & set(columns))
+    if len(sources) == num_samples(X):  # one source per row, unless they are two columns
+        return list(sources) if n_columns == len(sources) == 2 else []
+    return list(sources) if n_columns or len(sources) == 2 else []
 
 
 def _columns(X: Any) -> list[str]:
@@ -107,9 +258,16 @@ def _columns(X: Any) -> list[str]:
     return [str(each) for each in frame.columns] if isinstance(frame, nw.DataFrame) else []
 
 
-def _pop_column(X: Any, column: str) -> tuple[Any, Any]:
+def _pop_columns(X: Any, names: list[str]) -> tuple[Any, Any]:
     frame = nw.from_native(X, eager_only=True)
-    return frame.drop(column).to_native(), frame[column].to_numpy()
+    there = [name for name in names if name in frame.columns]
+    rest = frame.drop(there).to_native()
+    if len(names) == 1:
+        return rest, frame[names[0]].to_numpy()
+    found = np.full((len(frame), len(names)), None, dtype=object)
+    for name in there:
+        found[:, names.index(name)] = frame[name].to_numpy()
+    return rest, found
 
 
 def source_folds(codes: Integers, max_folds: int) -> list[Fold]:

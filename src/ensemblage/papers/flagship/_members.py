@@ -117,7 +117,7 @@ def fit_members(fold: OuterFold, seed: int, draws: int) -> dict[str, MemberOutpu
     """
     specs = [
         *resolve_members("full"),
-        MemberSpec(PLAIN, "generic", (BayesNetClassifier(calibration=None),), reads_tables=True),
+        MemberSpec(PLAIN, "generic", (BayesNetClassifier(calibration=None),), reads="table"),
         MemberSpec(DEFAULT, "generic", (LightGBMClassifier(100, learning_rate=0.1),)),
     ]
     _, *seeds, last = draw_seeds(seed, 2 + len(specs))
