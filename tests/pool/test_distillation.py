@@ -4,7 +4,7 @@ import pytest
 
 from ensemblage.inner import InnerTreeClassifier
 from ensemblage.pool import fit_to_probabilities, make_student
-from ensemblage.pool._distillation import score_on_test_rows
+from ensemblage.pool._distillation import DistilledClasses, DistilledValues
 
 CLASSES = np.array(["no", "yes"])
 
@@ -29,10 +29,11 @@ def test_a_leaf_holds_the_mean_of_the_probabilities(steps):
 
 def distil(model, X, proba, y):
     """Fit to the first half, and score on the second."""
-    fitted = fit_to_probabilities(model, X[:150], proba[:150], CLASSES)
+    target = DistilledClasses(CLASSES)
+    fitted = target.fit(model, X[:150], proba[:150])
     prior = proba[:150].mean(axis=0)
     labels = None if y is None else CLASSES[y[150:]]
-    return score_on_test_rows(fitted, X[150:], proba[150:], CLASSES, labels, prior)
+    return target.score(fitted, X[150:], proba[150:], labels, prior)
 
 
 @pytest.mark.parametrize("kind", ["tree", "network", "logistic"])
@@ -61,7 +62,7 @@ def test_a_class_that_no_row_is_likely_to_have(steps):
     certain = np.column_stack([np.zeros(150), np.ones(150)])
     fitted = fit_to_probabilities(make_student("tree", 2), X[:150], certain, CLASSES)
     prior = np.array([0.5, 0.5])
-    found = score_on_test_rows(fitted, X[:1], proba[:1], CLASSES, ["no"], prior)
+    found = DistilledClasses(CLASSES).score(fitted, X[:1], proba[:1], ["no"], prior)
     assert found.log_loss == pytest.approx(-np.log(0.0005))
 
 
@@ -102,3 +103,20 @@ def test_copies_of_a_row_are_in_one_fold_of_the_tree(steps, monkeypatch):
 def test_an_unknown_kind():
     with pytest.raises(ValueError, match=r"kind='trees' is unknown. Did you mean 'tree'\?"):
         make_student("trees", 4)
+
+
+@pytest.mark.parametrize("kind", ["tree", "linear"])
+def test_numbers_by_hand(steps, kind):
+    X, proba, y = steps
+    outputs = np.column_stack([X[:, 1] + proba[:, 1], np.ones(300)])
+    target = DistilledValues()
+    student = make_student(kind, 8, numeric=True)
+    fitted = target.fit(student, X[:150], outputs[:150])
+    found = target.score(fitted, X[150:], outputs[150:], y[150:], outputs[:150].mean(axis=0))
+    own, mean = fitted.predict(X[150:]), outputs[150:, 0]
+    explained = 1 - ((mean - own) ** 2).sum() / ((mean - mean.mean()) ** 2).sum()
+    assert found.fidelity == pytest.approx(explained)
+    assert found.fidelity > 0.7
+    assert found.rmse == pytest.approx(np.sqrt(((own - y[150:]) ** 2).mean()))
+    alone = target.score(fitted, X[150:], outputs[150:], None, outputs[:150].mean(axis=0))
+    assert (alone.rmse, alone.accuracy, alone.log_loss) == (None, None, None)

@@ -366,7 +366,7 @@ def fitted_pool(members, rows, **options):
 
 
 def test_members_with_a_weight_are_kept_and_failures_listed(rows):
-    pool, chosen, _ = fitted_pool([GaussianNB(), Fails(), "logistic"], rows)
+    pool, chosen, *_ = fitted_pool([GaussianNB(), Fails(), "logistic"], rows)
     assert pool.names == ["GaussianNB", "logistic"]
     assert pool.response_methods == ["predict_proba"] * 2
     assert len(pool.fusion.weights_) == len(pool.estimators) == len(chosen) == 2

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from ensemblage._core import Fold
 from ensemblage.pool import (
+    TABLE,
     MemberSpec,
     PoolClassTarget,
     TrainingData,
@@ -20,7 +21,7 @@ from ensemblage.pool import (
     stratified_subsample,
 )
 from ensemblage.pool._compact_members import CompactForestClassifier
-from ensemblage.pool._member_spec import InternalFolds, OutOfBag, fit_clone, log_loss
+from ensemblage.pool._member_spec import ENCODED, InternalFolds, OutOfBag, fit_clone, log_loss
 from ensemblage.strata import HISS, StrataEnsembleClassifier
 
 
@@ -152,13 +153,13 @@ def test_a_fold_without_a_class_gives_it_probability_zero(rows):
 
 def test_a_member_that_reads_tables_gets_categories(rows):
     table = np.array([["a", 1.0]] * len(rows.y), dtype=object)
-    both = rows._replace(table=table)
+    both = rows._replace(forms={TABLE: table})
     plain, reader = (
-        MemberSpec("nb", "user", (GaussianNB(),), reads_tables=reads) for reads in (False, True)
+        MemberSpec("nb", "user", (GaussianNB(),), reads=reads) for reads in (ENCODED, TABLE)
     )
     assert plain.input_data(both).X is rows.X
     assert reader.input_data(both).X is table
-    assert plain.input_data(both).table is None
+    assert plain.input_data(both).forms == {}
     assert [each.input_kind(both) for each in (plain, reader)] == ["encoded", "table"]
     assert reader.input_kind(rows) == "encoded"
     assert reader.input_data(rows).X is rows.X

@@ -17,9 +17,11 @@ from ensemblage.fusion import LogLinearPool, Mean
 from ensemblage.persistence import load, save
 from ensemblage.pool import (
     EnsemblageClassifier,
+    EnsemblageRegressor,
     OutOfFold,
     PoolClassTarget,
     SourceAwareClassifier,
+    SourceAwareRegressor,
     TrainingData,
     make_cv_folds,
     make_fusion,
@@ -27,20 +29,32 @@ from ensemblage.pool import (
 )
 from ensemblage.pool._boosting import SETTINGS_GRID
 from ensemblage.pool._fit import fit_pool
-from ensemblage.pool._sources import (
+from ensemblage.pool._member_spec import BLIND, BY_SOURCE, CODED
+from ensemblage.pool._source_members import (
+    BLIND_POOL,
+    GivenNormals,
+    GivenProbabilities,
     PenaltiesBySharedFolds,
-    append_source_indicators,
+    SourceIndex,
+    source_aware_members,
+    source_forms,
+)
+from ensemblage.pool._sources import (
     class_scores,
+    fit_value_offsets,
     interval_factor,
     new_source_threshold,
     prediction_sets,
     score_unseen_sources,
-    source_aware_members,
     stratify_folds_by_source,
 )
-from ensemblage.sources import PartialPoolingClassifier, source_folds
-from pool.sourced import SITES, X, Y
-from reference.conformal import slow_new_threshold
+from ensemblage.sources import (
+    PartialPoolingClassifier,
+    PartialPoolingRegressor,
+    source_folds,
+)
+from pool.sourced import SITES, VALUES, WARDS, X, Y
+from reference.conformal import slow_new_threshold, slow_source_threshold
 
 
 def test_scores_are_one_minus_the_probability():
@@ -83,29 +97,74 @@ def test_the_interval_factor_by_hand():
 
 
 CODES = np.unique(SITES, return_inverse=True)[1]
-WITH_SOURCES = np.column_stack([X, np.eye(3)[CODES]])
+WITH_CODES = np.column_stack([X, CODES])
 LABELS = (Y == "well").astype(int)
 ROWS = TrainingData(
-    WITH_SOURCES,
+    WITH_CODES,
     LABELS,
     PoolClassTarget(np.arange(2)),
     None,
     deal_folds(LABELS, 3, np.random.default_rng(0)),
 )
-FIXED = PartialPoolingClassifier(common_penalty=1.0, deviation_penalty=1.0)
+FIXED = PartialPoolingClassifier(common_penalty=1.0, deviation_penalty=1.0, intercept_penalty=1.0)
+ONE_LEVEL = SourceIndex.of(np.array(["a", "b", "c"]))
+NESTED = SourceIndex.of(np.array([["a", "1"], ["a", "2"], ["b", "1"]]))
 
 
-def test_the_last_columns_are_source_indicators():
-    model = SourceAwareClassifier(FIXED, 3).fit(WITH_SOURCES, LABELS)
+def test_nested_sources_are_coded_behind_each_other():
+    assert SourceIndex(3, NESTED.outer) == NESTED
+    assert NESTED.outer.tolist() == [0, 0, 1]
+    assert (NESTED.n_codes, NESTED.n_levels, ONE_LEVEL.n_codes, ONE_LEVEL.n_levels) == (5, 2, 3, 1)
+    codes = np.array([0, 2, 3, 4])  # two pairs; a and b, of which the inner source is unknown
+    assert NESTED.outer_codes(codes).tolist() == [3, 4, 3, 4]
+    np.testing.assert_array_equal(NESTED.columns(codes), [[0, 0], [1, 2], [0, np.nan], [1, np.nan]])
+    assert ONE_LEVEL.columns(np.array([2, 0])).tolist() == [[2], [0]]
+
+
+def test_means_are_shrunk_by_hand():
+    rows, codes = np.array([[0.0], [0.0], [6.0], [6.0]]), np.array([0, 0, 1, 1])
+    one = SourceIndex.of(np.array(["a", "b"])).column_means(rows, codes, None)
+    # five rows of the mean 3 beside two of each source
+    np.testing.assert_allclose(one, [[15 / 7], [(12 + 15) / 7]])
+    wards = SourceIndex.of(np.array([["a", "1"], ["a", "2"]]))
+    both = wards.column_means(rows, codes, np.array([1.0, 1.0, 2.0, 2.0]))
+    # weighted mean 4, of the hospital too; five rows of it beside those of each ward
+    np.testing.assert_allclose(both, [[20 / 7], [(24 + 20) / 9], [4.0]])
+
+
+def test_forms_of_rows():
+    blind = np.array([[0.3, 0.7]])
+    forms = source_forms(X[:1], np.array([1]), ONE_LEVEL, np.arange(9.0).reshape(3, 3), blind)
+    assert forms[CODED].tolist() == [[*X[0], 1]]
+    assert forms[BY_SOURCE].tolist() == [[*X[0], 3, 4, 5, 1]]
+    assert forms[BLIND] is blind
+
+
+def test_the_last_columns_are_codes():
+    model = SourceAwareClassifier(FIXED).fit(WITH_CODES, LABELS)
     plain = clone(FIXED).fit(X, LABELS, sources=CODES)
     expected = plain.predict_proba(X, sources=CODES)
-    np.testing.assert_array_equal(model.predict_proba(WITH_SOURCES), expected)
-    np.testing.assert_array_equal(model.predict(WITH_SOURCES), expected.argmax(axis=1))
+    np.testing.assert_array_equal(model.predict_proba(WITH_CODES), expected)
+    np.testing.assert_array_equal(model.predict(WITH_CODES), expected.argmax(axis=1))
+    wards = np.column_stack([X, CODES, np.arange(240) % 2 + 2 * CODES])
+    nested = SourceAwareRegressor(PartialPoolingRegressor(random_state=0), 2).fit(wards, VALUES)
+    again = PartialPoolingRegressor(random_state=0).fit(X, VALUES, sources=wards[:, 3:])
+    np.testing.assert_array_equal(nested.predict(wards), again.predict(X, sources=wards[:, 3:]))
+
+
+def test_the_outputs_of_a_pool_are_passed_on():
+    proba = np.array([[0.3, 0.7], [0.6, 0.4]])
+    classes = GivenProbabilities().fit(proba, np.array([0, 1]))
+    np.testing.assert_array_equal(classes.predict_proba(proba), proba)
+    assert classes.predict(proba).tolist() == [1, 0]
+    normals = GivenNormals().fit(np.array([[1.0, 4.0]]), np.array([0.0]))
+    mean, std = normals.predict(np.array([[1.0, 4.0]]), return_std=True)
+    assert (mean.tolist(), std.tolist()) == ([1.0], [2.0])
 
 
 def test_penalties_are_chosen_on_the_shared_folds():
     recipe = PenaltiesBySharedFolds(
-        "partial-pooling", "sources", (SourceAwareClassifier(PartialPoolingClassifier(), 3),)
+        "partial-pooling", "sources", (SourceAwareClassifier(PartialPoolingClassifier()),)
     )
     assert recipe.parts(ROWS) == [None]
     attempt = recipe.fit_predict_fold(ROWS, None, 0)
@@ -114,34 +173,58 @@ def test_penalties_are_chosen_on_the_shared_folds():
     assert model.estimator_.deviation_penalty_ == search.deviation_penalty_
     train, test = ROWS.folds[1]
     again = PartialPoolingClassifier(
-        common_penalty=search.common_penalty_, deviation_penalty=search.deviation_penalty_
-    ).fit(X[train], LABELS[train], sources=CODES[train])
+        common_penalty=search.common_penalty_, deviation_penalty=search.deviation_penalty_,
+        intercept_penalty=search.intercept_penalty_,
+    ).fit(X[train], LABELS[train], sources=CODES[train])  # fmt: skip
     expected = again.predict_proba(X[test], sources=CODES[test])
     np.testing.assert_array_equal(outputs[0, test], expected)
     assert model.estimator_.cv == model.estimator.cv == 5
 
 
 def test_with_incomplete_folds_each_fold_chooses_its_penalties():
-    (recipe, *_) = source_aware_members(3)
+    (recipe, *_) = source_aware_members(ONE_LEVEL, 3, numeric=False)
     once = ROWS._replace(folds=ROWS.folds[:1])
     assert recipe.parts(once) == once.folds
     outputs = recipe.fit_predict_fold(once, once.folds[0], 0).outputs
     assert outputs.shape == (1, len(once.folds[0].test), 2)
 
 
-def test_members_of_the_source_aware_pool():
-    recipes = source_aware_members(3)
+@pytest.mark.parametrize("numeric", [False, True])
+def test_members_of_the_source_aware_pool(numeric):
+    recipes = source_aware_members(NESTED, 3, numeric=numeric)
     names = [each.name for each in recipes]
-    assert names == ["partial-pooling", "boosting-by-source", "forest-by-source"]
-    assert {each.response for each in recipes} == {"predict_proba"}
+    assert names == ["partial-pooling", "boosting-by-source", "forest-by-source", BLIND_POOL]
+    expected = {"predict", "predict_std"} if numeric else {"predict_proba"}
+    assert {each.response for each in recipes} == expected
+    assert recipes[1].categorical == (6, 7)  # behind three columns and their means
 
 
 def test_inconsistent_columns_are_refused():
-    model = SourceAwareClassifier(FIXED, 3).fit(WITH_SOURCES, LABELS)
+    model = SourceAwareClassifier(FIXED).fit(WITH_CODES, LABELS)
     model._check_fitted()
-    model.n_sources = 4
+    model.n_levels = 2
     with pytest.raises(DamagedStateError, match="its columns differ"):
         model._check_fitted()
+
+
+def test_offsets_of_values_by_hand():
+    residuals, codes = np.array([3.0, 3.0, -1.0]), np.array([0, 0, 1])
+    one = SourceIndex.of(np.array(["a", "b"]))
+    found = fit_value_offsets(residuals, codes, np.ones(3), one, 1.0)
+    np.testing.assert_allclose(found, [[2.0], [-0.5]])
+    assert not fit_value_offsets(residuals, codes, np.ones(3), one, np.inf).any()
+
+
+def test_nested_offsets_are_a_ridge_regression():
+    rng = np.random.default_rng(0)
+    codes, weights = rng.integers(0, 3, 40), rng.uniform(0.5, 2, 40)
+    residuals = rng.normal(size=40) + codes
+    found = fit_value_offsets(residuals, codes, weights, NESTED, 2.0)[:, 0]
+    design = np.column_stack([np.eye(3)[codes], np.eye(2)[NESTED.outer[codes]]])
+    gram = design.T @ (design * weights[:, None]) + 2.0 * np.eye(5)
+    best = np.linalg.solve(gram, design.T @ (weights * residuals))
+    np.testing.assert_allclose(found[3:], best[3:])
+    np.testing.assert_allclose(found[:3], best[:3] + best[3:][NESTED.outer])
 
 
 def test_sources_are_left_out_in_groups_of_like_size():
@@ -162,19 +245,19 @@ def test_rows_of_unknown_source_are_used_in_training_but_not_scored():
 
 def test_scores_are_leave_source_out(rows):
     fusion = make_fusion("log_linear", has_groups=False)
-    pool, members, _ = fit_pool(resolve_members([GaussianNB()]), [0], fusion, rows, n_jobs=1)
+    blind = fit_pool(resolve_members([GaussianNB()]), [0], fusion, rows, n_jobs=1)
     codes = np.arange(150) % 2
     codes[0] = -1
-    left = score_unseen_sources(pool, members, rows, codes, None)
+    left = score_unseen_sources(blind, rows, codes, None)
     assert left["sources"].tolist() == codes[1:].tolist()
     own = np.flatnonzero(codes == 1)
     others = np.flatnonzero(codes != 1)
     alone = GaussianNB().fit(rows.X[others], rows.y[others]).predict_proba(rows.X[own])
-    fused = pool.fusion.combine(alone[None])
+    fused = blind.pool.fusion.combine(alone[None])
     np.testing.assert_allclose(
         left["scores"][codes[1:] == 1], 1 - fused[np.arange(75), rows.y[own]]
     )
-    assert score_unseen_sources(pool, members, rows, np.zeros(150, dtype=int), None) is None
+    assert score_unseen_sources(blind, rows, np.zeros(150, dtype=int), None) is None
 
 
 @pytest.fixture(scope="module")
@@ -185,9 +268,9 @@ def model():
 def test_members_are_source_aware(model):
     known = model.source_pool_
     assert known.names.tolist() == ["a", "b", "c"]
-    with_sources = append_source_indicators(X[:2], np.array([2, 0]), 3)
-    assert with_sources[:, 3:].tolist() == [[0, 0, 1], [1, 0, 0]]
-    assert {each.group for each in known.leaderboard[1:]} == {"sources"}
+    assert {each.group for each in known.leaderboard[1:]} == {"sources", "all"}
+    assert known.helps
+    assert known.gain > 0.05
     assert isinstance(known.pool.fusion, LogLinearPool)
     # with c the rule is reversed: who does not know it cannot be good
     assert known.leaderboard[0].log_loss < model.leaderboard_[0].log_loss - 0.05
@@ -197,7 +280,8 @@ def test_members_are_source_aware(model):
 def test_offsets_shift_log_probabilities(model):
     known = model.source_pool_
     codes = np.unique(SITES, return_inverse=True)[1]
-    fused = known.pool.fusion.combine(known.member_outputs(X, codes))
+    blind = model.predict_proba(X)
+    fused = known.pool.fusion.combine(known.member_outputs(X, codes, blind, model._target()))
     shifted = fused * np.exp(known.offsets[codes])
     expected = shifted / shifted.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_proba(X, sources=SITES), expected)
@@ -443,8 +527,8 @@ def test_a_named_column_needs_no_routing():
 
 
 def test_saved_and_loaded_without_lightgbm(tmp_path, monkeypatch):
-    monkeypatch.setattr("ensemblage.pool._sources.installed_library", lambda: "sklearn")
-    monkeypatch.setattr("ensemblage.pool._sources.SETTINGS_GRID", SETTINGS_GRID[3:4])
+    monkeypatch.setattr("ensemblage.pool._source_members.installed_library", lambda: "sklearn")
+    monkeypatch.setattr("ensemblage.pool._source_members.SETTINGS_GRID", SETTINGS_GRID[3:4])
     fitted = clone(SMALL).fit(X, Y, sources=SITES)
     save(
         fitted, tmp_path / "pool.skops",
@@ -460,3 +544,128 @@ def test_a_source_per_row_is_uninformative_and_harmless():
     proba = fitted.predict_proba(X[:60], sources=np.arange(60))
     assert np.isfinite(proba).all()
     assert fitted.predict_set(X[:60], sources=np.arange(60)).any(axis=1).all()
+
+
+SMALL_NUMERIC = EnsemblageRegressor(["ridge"], cv=3, random_state=0)
+NESTED_SITES = np.column_stack([SITES, WARDS])
+
+
+@pytest.fixture(scope="module")
+def values_model():
+    return clone(SMALL_NUMERIC).fit(X, VALUES, sources=SITES)
+
+
+def test_numeric_targets_have_sources_too(values_model):
+    known = values_model.source_pool_
+    assert known.helps
+    assert known.leaderboard.metric == "RMSE"
+    assert values_model.score(X, VALUES, sources=SITES) > values_model.score(X, VALUES) + 0.1
+    sources = SITES.astype(object).copy()
+    sources[:10], sources[10:20] = "new", None
+    mixed, std = values_model.predict(X, return_std=True, sources=sources)
+    np.testing.assert_array_equal(mixed[:20], values_model.predict(X[:20]))
+    np.testing.assert_array_equal(mixed[20:], values_model.predict(X[20:], sources=SITES[20:]))
+    assert (std > 0).all()
+    by_name = clone(SMALL_NUMERIC).fit(FRAME, VALUES, sources="site")
+    np.testing.assert_array_equal(by_name.predict(FRAME), values_model.predict(X, sources=SITES))
+    with pytest.raises(ValueError, match="the pool was fitted without"):
+        clone(SMALL_NUMERIC).fit(X, VALUES).predict(X, sources=SITES)
+
+
+def test_a_source_aware_number_is_explained(values_model):
+    found = values_model.explain_row(X[0], SITES[0])
+    mean, std = values_model.predict(X[:1], return_std=True, sources=SITES[:1])
+    assert found.source == SITES[0]
+    assert found.prediction == pytest.approx(mean[0])
+    assert found.std == pytest.approx(std[0])
+    total = found.baseline + sum(each.contribution for each in found.members)
+    assert total == pytest.approx(mean[0])
+
+
+def test_intervals_cover_each_source(values_model):
+    rng = np.random.default_rng(1)
+    rows, sites = rng.normal(size=(3000, 3)), np.array(["a", "b", "c"])[rng.integers(0, 3, 3000)]
+    rule = rows[:, 0] * np.where(sites == "c", -1, 1) + np.where(sites == "b", 1, 0)
+    y = 10 * (rule + rng.choice([0.5, -0.5], 3000)) + rng.normal(size=3000)
+    low, high = values_model.predict_interval(rows, sites).T
+    covered = (low <= y) & (y <= high)
+    assert min(covered[sites == site].mean() for site in "abc") > 0.84
+    narrow = np.diff(values_model.predict_interval(rows, sites, coverage=0.5))
+    assert (narrow[:, 0] < high - low).all()
+    assert np.isfinite(values_model.predict_interval(rows, sites, coverage=0.999)).all()
+    # intervals of a new source are wider
+    assert np.diff(values_model.predict_interval(rows)).mean() > (high - low).mean()
+
+
+def test_thresholds_of_a_source_have_a_slow_twin(values_model):
+    pool = values_model.source_pool_
+    for code, found in enumerate(pool.thresholds(0.8)):
+        slow = slow_source_threshold(pool.scores, pool.codes, pool.weights, code, 0.8)
+        assert found == pytest.approx(slow)
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+def test_nested_sources(numeric, tmp_path):
+    """A ward is known by its hospital; a new ward of a known hospital is predicted by that."""
+    model, y = (SMALL_NUMERIC, VALUES) if numeric else (SMALL, Y)
+    frame = FRAME.assign(ward=WARDS)
+    with pytest.warns(UserWarning, match="Inner sources are not unique"):
+        fitted = clone(model).fit(frame, y, sources=["site", "ward"])
+    pool = fitted.source_pool_
+    assert fitted.source_column_ == ["site", "ward"]
+    assert pool.names.tolist() == [[s, w] for s in "abc" for w in "12"]
+    assert pool.offsets.shape == (9, 1 if numeric else 2)
+    predict = fitted.predict if numeric else fitted.predict_proba
+    own = predict(frame)
+    np.testing.assert_array_equal(predict(FRAME.drop(columns="site"), sources=NESTED_SITES), own)
+    new_ward = predict(frame.assign(ward="9"))
+    assert np.isfinite(new_ward).all()
+    blind = predict(FRAME.drop(columns="site"))
+    assert not np.array_equal(new_ward, blind)
+    np.testing.assert_array_equal(predict(frame.assign(site="z")), blind)
+    np.testing.assert_array_equal(predict(frame.drop(columns="ward")), new_ward)
+    explained = fitted.explain_row(frame[:1])
+    assert explained.source == tuple(NESTED_SITES[0])
+    assert fitted.explain_row(FRAME[:1].drop(columns="site"), [SITES[0], "9"]).source == SITES[0]
+    if numeric:
+        assert np.isfinite(fitted.predict_interval(frame.assign(ward="9"))).all()
+        outer_only = clone(model).fit(X, y, sources=SITES).score(X, y, sources=SITES)
+        assert fitted.score(frame, y) > outer_only
+    else:
+        assert fitted.predict_set(frame).any(axis=1).all()
+    save(
+        fitted, tmp_path / "pool.skops",
+        columns=["x", "y", "z"], kinds=["numeric"] * 3, target="class", details={},
+    )  # fmt: skip
+    loaded = load(tmp_path / "pool.skops").model
+    again = loaded.predict if numeric else loaded.predict_proba
+    np.testing.assert_array_equal(again(frame), own)
+
+
+def test_where_sources_do_not_help_the_source_blind_pool_predicts():
+    rng = np.random.default_rng(2)
+    rows, sites = rng.normal(size=(200, 2)), rng.integers(0, 20, 200)
+    y = (rows[:, 0] + rng.logistic(size=200) > 0).astype(int)
+    fitted = clone(SMALL).set_params(cv=5).fit(rows, y, sources=sites)
+    assert not fitted.source_pool_.helps
+    assert "Knowing the source does not help" in str(fitted.leaderboard_)
+    np.testing.assert_array_equal(
+        fitted.predict_proba(rows, sources=sites), fitted.predict_proba(rows)
+    )
+    assert fitted.explain_row(rows[0], sites[0]).source is None
+    assert fitted.predict_set(rows, sources=sites).any(axis=1).all()
+
+
+def test_values_saved_with_a_budget_and_in_any_number_of_workers(tmp_path, values_model):
+    save(
+        values_model, tmp_path / "pool.skops",
+        columns=["x", "y", "z"], kinds=["numeric"] * 3, target="value", details={},
+    )  # fmt: skip
+    loaded = load(tmp_path / "pool.skops").model
+    expected = values_model.predict_interval(X, SITES)
+    np.testing.assert_array_equal(loaded.predict_interval(X, SITES), expected)
+    two = clone(SMALL_NUMERIC).set_params(n_jobs=2).fit(X, VALUES, sources=SITES)
+    np.testing.assert_array_equal(two.predict_interval(X, SITES), expected)
+    quick = clone(SMALL_NUMERIC).set_params(time_budget=20.0).fit(X, VALUES, sources=SITES)
+    assert quick.source_pool_.unseen_source_scores is None
+    assert np.isfinite(quick.predict_interval(X, SITES)).all()

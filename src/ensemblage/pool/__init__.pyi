@@ -26,6 +26,7 @@ from ._leaderboard import LeaderboardRow as LeaderboardRow
 from ._leaderboard import OutOfFold as OutOfFold
 from ._leaderboard import PruningStep as PruningStep
 from ._member_spec import PRIOR_WEIGHT as PRIOR_WEIGHT
+from ._member_spec import TABLE as TABLE
 from ._member_spec import MemberSpec as MemberSpec
 from ._member_spec import PoolClassTarget as PoolClassTarget
 from ._member_spec import TrainingData as TrainingData

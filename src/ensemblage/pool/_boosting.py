@@ -40,8 +40,6 @@ CATEGORY_PARAMETERS = {
     "min_data_per_group": 10,  # fewest rows of a category that may be split off
     "cat_smooth": 10.0,
 }
-MAX_SKLEARN_CATEGORIES = 255
-"""Categories of a column at most in scikit-learn's boosting."""
 N_ROUNDS_GRID = (10, 15, 20, 30, 40, 60, 80, 110, 160, 220, 320, 450, 640, 900)
 """Candidates of the number of rounds."""
 N_ROUNDS_FINE_GRID = tuple(range(10, 1501, 10))
@@ -365,7 +363,8 @@ def _children_are_valid(children: NDArray[np.int64], n_inner: int) -> bool:
 class Boosting(MemberSpec):
     """Candidates are settings, each evaluated at several numbers of rounds.
 
-    ``categorical`` are the positions of columns with codes of categories.
+    ``categorical`` are the positions of columns with codes of categories, which scikit-learn's
+    boosting splits as numbers: with categories, its models are not trusted by ``load``.
     """
 
     library: str = "lightgbm"
@@ -404,7 +403,6 @@ class Boosting(MemberSpec):
             min_samples_leaf=settings.min_samples_leaf,
             max_features=settings.max_features,
             l2_regularization=settings.l2,
-            categorical_features=list(self.categorical) or None,
             early_stopping=False,
         )
 

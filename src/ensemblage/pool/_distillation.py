@@ -54,10 +54,6 @@ class DistilledClasses:
 
     classes: NDArray[Any]
 
-    @staticmethod
-    def make_student(kind: str, max_leaf_nodes: int, *, encoded: bool) -> Any:
-        return make_student(kind, max_leaf_nodes, encoded=encoded)
-
     def fit(self, model: Any, X: Any, proba: Doubles) -> Any:
         return fit_to_probabilities(model, X, proba, self.classes)
 
@@ -81,10 +77,6 @@ class DistilledClasses:
 @dataclass(frozen=True)
 class DistilledValues:
     """Distillation of the means of a numeric target."""
-
-    @staticmethod
-    def make_student(kind: str, max_leaf_nodes: int, *, encoded: bool) -> Any:
-        return make_student(kind, max_leaf_nodes, encoded=encoded, numeric=True)
 
     def fit(self, model: Any, X: Any, outputs: Doubles) -> Any:
         return clone(model).fit(X, outputs[:, 0])

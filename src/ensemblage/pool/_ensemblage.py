@@ -36,7 +36,12 @@ from ensemblage._core import (
 )
 from ensemblage.datasets import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, TableEncoder
 from ensemblage.fusion import RESPONSE_METHODS, Fusion, LogLinearPool, SourcedClassifierMixin
-from ensemblage.pool._distillation import DistilledClasses, DistilledModel, DistilledValues
+from ensemblage.pool._distillation import (
+    DistilledClasses,
+    DistilledModel,
+    DistilledValues,
+    make_student,
+)
 from ensemblage.pool._fit import (
     LARGE_DATA_ROWS,
     Correction,
@@ -307,14 +312,10 @@ class BaseEnsemblage(EncodeMixin):
 
     def _source_explanation(self, row: Any, codes: Integers, prior: float) -> RowExplanation | None:
         """Explain a row of known source by the source-aware pool, if that predicts it."""
-        pool = vars(self).get("source_pool_")
-        if codes[0] == UNKNOWN_SOURCE or not pool.helps:
+        if codes[0] == UNKNOWN_SOURCE or not self.source_pool_.helps:
             return None
         encoded, blind = self._new_rows(row, **ARRAY_CHECKS), self._blind_outputs(row)
-        explained: RowExplanation = pool.explain_row(
-            encoded, int(codes[0]), blind, self._target(), prior
-        )
-        return explained
+        return self.source_pool_.explain_row(encoded, int(codes[0]), blind, self._target(), prior)
 
     def _distill(
         self,
@@ -327,7 +328,9 @@ class BaseEnsemblage(EncodeMixin):
         y_test: Any,
     ) -> DistilledModel:
         check_is_fitted(self)
-        student = target.make_student(kind, max_leaf_nodes, encoded=hasattr(self, "encoder_"))
+        student = make_student(
+            kind, max_leaf_nodes, encoded=hasattr(self, "encoder_"), numeric=self._numeric
+        )
         if out_of_fold:
             outputs = self.out_of_fold_.pool_outputs.astype(float)
             X, _ = self._split_sources(take_rows(X, self.out_of_fold_.indices), None)

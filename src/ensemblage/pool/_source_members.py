@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import Fold, expect, set_module
 from ensemblage.pool._boosting import (
-    MAX_SKLEARN_CATEGORIES,
     SETTINGS_GRID,
     Boosting,
     installed_library,
@@ -253,14 +252,12 @@ def source_aware_members(index: SourceIndex, n_columns: int, *, numeric: bool) -
         forest = CompactForestClassifier(N_TREES, min_samples_leaf=2)
         given = GivenProbabilities()
     library = installed_library()
-    codes: tuple[int, ...] = tuple(range(2 * n_columns, 2 * n_columns + index.n_levels))
-    if library == "sklearn" and index.n_sources > MAX_SKLEARN_CATEGORIES:
-        codes = ()  # split as numbers
+    codes = range(2 * n_columns, 2 * n_columns + index.n_levels)
     return [
         PenaltiesBySharedFolds("partial-pooling", GROUP, (pooled,), reads=CODED, numeric=numeric),
         Boosting(
             "boosting-by-source", GROUP, SETTINGS_GRID,
-            reads=BY_SOURCE, numeric=numeric, library=library, categorical=codes,
+            reads=BY_SOURCE, numeric=numeric, library=library, categorical=tuple(codes),
         ),
         OutOfBag("forest-by-source", GROUP, (forest,), reads=BY_SOURCE, numeric=numeric),
         MemberSpec(BLIND_POOL, "all", (given,), reads=BLIND, numeric=numeric),

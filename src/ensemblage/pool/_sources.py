@@ -18,7 +18,6 @@ from ensemblage._core import (
     draw_seeds,
     expect,
     expect_array,
-    expect_fitted,
     run_tasks,
     set_module,
     write_number,
@@ -37,6 +36,7 @@ from ensemblage.pool._fit import (
 from ensemblage.pool._leaderboard import ACCURACY, Leaderboard, OutOfFold
 from ensemblage.pool._member_spec import (
     MemberSpec,
+    PoolClassTarget,
     PoolTarget,
     TrainingData,
     correct_variance,
@@ -58,6 +58,7 @@ from ensemblage.sources import (
     add_intercepts,
     choose_intercept_penalty,
     class_source_pairs,
+    expect_source_names,
     fit_intercepts,
     source_folds,
 )
@@ -288,6 +289,11 @@ class SourcePool:
         return SourceIndex.of(self.names)
 
     @property
+    def _columns_added(self) -> int:
+        """Columns that members take besides those of the source-blind pool."""
+        return int(self.means.shape[1]) + self.index.n_levels
+
+    @property
     def leaderboard(self) -> Leaderboard:
         """Out-of-fold performance of this pool and its members."""
         return self.pool.leaderboard
@@ -340,7 +346,7 @@ class SourcePool:
         codes = np.array([code])
         outputs, pool = self.member_outputs(row, codes, blind, target), self.pool
         label = self.label(code)
-        if target.is_classification:
+        if isinstance(target, PoolClassTarget):
             explained = explain_classification(
                 pool.names, outputs, pool.fusion, target.classes, self.offsets[code]
             )
@@ -359,24 +365,26 @@ class SourcePool:
     def label(self, code: int) -> Any:
         """Return the name of a code: a label, a pair of labels, or that of an outer source."""
         if code < len(self.names):
-            found = self.names[code].tolist() if self.names.ndim == 1 else tuple(self.names[code])
-            return found
-        return self.names[np.flatnonzero(self.index.outer == code - len(self.names))[0], 0]
+            found = self.names.tolist()[code]
+            return tuple(found) if isinstance(found, list) else found
+        own = self.index.outer == code - len(self.names)
+        return self.names[own].tolist()[0][0]
 
     def thresholds(self, coverage: float) -> Doubles:
-        """Threshold of the scores at each code, (n_codes,)."""
+        """Threshold of the scores at each code, (n_codes,); with few rows, the largest residual."""
         index = self.index
         own = source_thresholds(self.scores, self.codes, self.weights, index.n_sources, coverage)
-        if index.n_levels == 1:
+        if index.n_levels == 2:
+            outer = index.outer_codes(self.codes) - index.n_sources
+            n_outer = index.n_codes - index.n_sources
+            found = source_thresholds(self.scores, outer, self.weights, n_outer, coverage)
+            own = np.concatenate([own, found])
+        if self.variance_correction is None:
             return own
-        outer = index.outer_codes(self.codes) - index.n_sources
-        n_outer = index.n_codes - index.n_sources
-        found = source_thresholds(self.scores, outer, self.weights, n_outer, coverage)
-        return np.concatenate([own, found])
+        return np.where(np.isfinite(own), own, self.scores.max())
 
     def _check_fitted(self) -> None:
-        expect(self.names.ndim in {1, 2} and len(self.names) > 0, "names are not of sources")
-        expect_fitted(self, {"names": "labels (*)" if self.names.ndim == 1 else "labels (*, 2)"})
+        expect_source_names(self, "names")
         expect(isinstance(self.pool, FittedPool), "pool is not a FittedPool")
         index, numeric = self.index, self.variance_correction is not None
         n_outputs = int(self.pool.out_of_fold.outputs.shape[2])
@@ -392,17 +400,18 @@ class SourcePool:
         expect(len(counts) == 1, "its members differ in number")
         n_rows, high = len(self.pool.out_of_fold.y), len(self.names) - 1
         expect_array(self, "codes", (n_rows,), "integer", low=0, high=high)
-        for name in ("scores", "weights"):
-            expect_array(self, name, (n_rows,), low=-1e-6)
+        highest = np.inf if numeric else 1 + 1e-6
+        expect_array(self, "scores", (n_rows,), low=-1e-6, high=highest)
+        expect_array(self, "weights", (n_rows,), low=0)
         if self.unseen_source_scores is not None:
-            _check_scores(self.unseen_source_scores)
+            _check_scores(self.unseen_source_scores, highest)
 
 
-def _check_scores(scores: dict[str, NDArray[Any]]) -> None:
+def _check_scores(scores: dict[str, NDArray[Any]], highest: float) -> None:
     expect(isinstance(scores, dict), "unseen_source_scores is not a dict")
     expect(set(scores) == {"scores", "sources", "weights"}, "unseen_source_scores lack an array")
     found = SimpleNamespace(**scores)
-    expect_array(found, "scores", (None,), low=-1e-6)
+    expect_array(found, "scores", (None,), low=-1e-6, high=highest)
     expect_array(found, "sources", (len(found.scores),), "integer", low=0)
     expect_array(found, "weights", (len(found.scores),), low=0)
 

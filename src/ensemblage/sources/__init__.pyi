@@ -34,6 +34,7 @@ from ._source_codes import balanced_folds as balanced_folds
 from ._source_codes import class_source_pairs as class_source_pairs
 from ._source_codes import encode_sources as encode_sources
 from ._source_codes import expanding_folds as expanding_folds
+from ._source_codes import expect_source_names as expect_source_names
 from ._source_codes import lookup_sources as lookup_sources
 from ._source_codes import read_periods as read_periods
 from ._source_codes import source_folds as source_folds

@@ -135,7 +135,7 @@ def _by_level(name: str, given: Any, *, nested: bool) -> tuple[Any, Any]:
     if not isinstance(given, (tuple, list)):
         return given, given if nested else INF
     each_valid = all(
-        each == "auto" if isinstance(each, str) else isinstance(each, Real) and each > 0
+        each == "auto" if isinstance(each, str) else isinstance(each, Real) and float(each) > 0
         for each in given
     )
     if not nested or len(given) != 2 or not each_valid:
@@ -176,6 +176,8 @@ class BasePartialPooling(DocLinkMixin):
     intercept_sd_: Doubles
     outer_deviation_sd_: Doubles
     outer_intercept_sd_: Doubles
+    deviation_penalty_: Any
+    intercept_penalty_: Any
     n_features_in_: int
 
     @guarded_fit
@@ -442,12 +444,11 @@ class BasePartialPooling(DocLinkMixin):
             expect_array(self, f"{prefix}intercept_sd_", (n, *outputs), low=0)
 
     def _check_penalties(self) -> None:
-        by_level = (self.deviation_penalty_, self.intercept_penalty_)
-        if self._nested:
-            pairs = all(isinstance(each, tuple) and len(each) == 2 for each in by_level)
-            expect(pairs, "a penalty is not a pair")
-            by_level = (*by_level[0], *by_level[1])
-        penalties = (self.common_penalty_, *by_level)
+        penalties = [self.common_penalty_]
+        for each in (self.deviation_penalty_, self.intercept_penalty_):
+            pair = isinstance(each, tuple)
+            expect(pair == self._nested and (not pair or len(each) == 2), "a penalty is no pair")
+            penalties += each if pair else [each]
         expect(all(each > 0 for each in penalties), "a penalty is not above zero")
 
 
@@ -775,9 +776,8 @@ class PartialPoolingRegressor(BasePartialPooling, RegressorMixin, BaseEstimator)
         found = fit_ridge(grams, penalties)
         error = squared_error(grams, found.coefs) / float(grams.weights.sum())
         self.residual_sd_ = target_scale * float(np.sqrt(error))
-        *parts, outer = found
-        outer_sd, inner_sd = deviation_sds(grams.grams, outer, penalties)
-        in_units = PooledCoefs(*(target_scale * part for part in parts), outer)
+        outer_sd, inner_sd = deviation_sds(grams.grams, found.outer, penalties)
+        in_units = found.scaled(target_scale)
         return in_units, self.residual_sd_ * outer_sd, self.residual_sd_ * inner_sd
 
     def predict(self, X: Any, sources: Any = None) -> Doubles:

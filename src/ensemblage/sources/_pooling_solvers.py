@@ -140,8 +140,13 @@ class PooledCoefs(NamedTuple):
     def zeros(cls, outer: NDArray[np.int64], *shape: int) -> PooledCoefs:
         """Zero coefficients of the shape (..., n_features + 1)."""
         n_outer = int(outer[-1]) + 1
-        parts = (shape, (n_outer, *shape), (len(outer), *shape))
-        return cls(*map(np.zeros, parts), outer)
+        levels = np.zeros((n_outer, *shape)), np.zeros((len(outer), *shape))
+        return cls(np.zeros(shape), *levels, outer)
+
+    def scaled(self, factor: float) -> PooledCoefs:
+        """Multiply all coefficients."""
+        parts = factor * self.common, factor * self.deviations, factor * self.inner_deviations
+        return PooledCoefs(*parts, self.outer)
 
     @property
     def coefs(self) -> Doubles:
@@ -218,20 +223,34 @@ class PoolingData(NamedTuple):
             weighted = rows[own] * weights[own, None]
             grams[s], moments[s] = weighted.T @ rows[own], weighted.T @ y[own]
         sources = np.repeat(np.arange(n_sources), np.diff(starts))
-        sums = [np.bincount(sources, each, n_sources) for each in (weights * y**2, weights)]
-        return GramStatistics(
-            grams, moments, *(np.asarray(each, dtype=float) for each in sums), self.outer
+        squares, totals = (
+            np.bincount(sources, each, n_sources).astype(float)
+            for each in (weights * y**2, weights)
         )
+        return GramStatistics(grams, moments, squares, totals, self.outer)
 
 
-def eliminate(grams: Doubles, moments: Doubles, penalty: Doubles) -> tuple[Doubles, ...]:
-    r"""Minimise squared errors over the deviations of each source, whatever they deviate from.
+class Eliminated(NamedTuple):
+    r"""Squared errors minimised over the deviations of each source, whatever they deviate from.
 
     With :math:`A_s, b_s` the products of source s and :math:`S_s = (A_s + \Lambda)^{-1}`, the
-    minimum is the squared error of the products :math:`A_s - A_s S_s A_s` and :math:`b_s - A_s S_s
-    b_s`, given with :math:`S_s A_s` and :math:`S_s b_s`: deviations from coefficients B are
-    :math:`S_s b_s - S_s A_s B`. Rows of :math:`S_s` are zero where the penalty is infinite.
+    minimum is the squared error of the products ``grams`` :math:`A_s - A_s S_s A_s` and ``moments``
+    :math:`b_s - A_s S_s b_s`; deviations from coefficients B are ``own`` :math:`S_s b_s` less
+    ``slope`` :math:`S_s A_s` times B.
     """
+
+    grams: Doubles
+    moments: Doubles
+    slope: Doubles
+    own: Doubles
+
+    def deviations_from(self, coefs: Doubles) -> Doubles:
+        """Give the deviations from coefficients of each source, or of all, (n or 1, width)."""
+        return np.asarray(self.own - (self.slope @ coefs[..., None])[..., 0])
+
+
+def eliminate(grams: Doubles, moments: Doubles, penalty: Doubles) -> Eliminated:
+    """Eliminate the deviations of each source; they are zero where the penalty is infinite."""
     own = np.isfinite(penalty)
     given = np.concatenate([grams, moments[..., None]], axis=2)
     solved = np.zeros_like(given)
@@ -239,7 +258,7 @@ def eliminate(grams: Doubles, moments: Doubles, penalty: Doubles) -> tuple[Doubl
         inner = grams[:, own][:, :, own] + np.diag(penalty[own])
         solved[:, own] = np.linalg.solve(inner, given[:, own])
         given = given - grams[:, :, own] @ solved[:, own]
-    return given[..., :-1], given[..., -1], solved[..., :-1], solved[..., -1]
+    return Eliminated(given[..., :-1], given[..., -1], solved[..., :-1], solved[..., -1])
 
 
 def solve_ridge(
@@ -258,18 +277,18 @@ def solve_ridge(
     the products of each source given the coefficients of its outer source o, whose sums over the
     sources of o are those of o; eliminating D gives the products of the common coefficients.
     """
-    *products, of_sources, own_sources = eliminate(data.grams, data.moments, inner_penalty)
-    products = [sum_by_outer(each, data.outer) for each in products]
-    *products, of_outer, own_outer = eliminate(*products, deviation_penalty)
-    left, right = (each.sum(axis=0) for each in products)
+    sources = eliminate(data.grams, data.moments, inner_penalty)
+    sums = [sum_by_outer(each, data.outer) for each in sources[:2]]
+    outer = eliminate(sums[0], sums[1], deviation_penalty)
+    left, right = outer.grams.sum(axis=0), outer.moments.sum(axis=0)
     common = np.isfinite(common_penalty)
     found = PooledCoefs.zeros(data.outer, len(common_penalty))
     found.common[common] = np.linalg.lstsq(
         left[common][:, common] + np.diag(common_penalty[common]), right[common]
     )[0]
-    found.deviations[:] = own_outer - of_outer @ found.common
-    from_outer = (found.common + found.deviations)[data.outer]
-    found.inner_deviations[:] = own_sources - (of_sources @ from_outer[..., None])[..., 0]
+    found.deviations[:] = outer.deviations_from(found.common[None])
+    of_outer = (found.common + found.deviations)[data.outer]
+    found.inner_deviations[:] = sources.deviations_from(of_outer)
     return found
 
 
@@ -288,7 +307,7 @@ def deviation_sds(
     (n_sources, width, width).
     """
     _, own, inner = penalties.diagonals(grams.shape[2])
-    effective = eliminate(grams, grams[..., 0], inner)[0]
+    effective = eliminate(grams, grams[..., 0], inner).grams
     return _inverse_sds(sum_by_outer(effective, outer), own), _inverse_sds(grams, inner)
 
 
@@ -337,7 +356,7 @@ def fit_logistic(
     with deviations D of outer sources and E of sources from these; ``tol`` bounds the gradient per
     unit of weight.
     """
-    *parts, outer = start
+    parts, outer = start[:3], start.outer
     diagonals = penalties.diagonals(start.common.shape[-1])
     penalty = np.concatenate(
         [
@@ -352,8 +371,11 @@ def fit_logistic(
 
     def unpack(values: Doubles) -> PooledCoefs:
         full[free] = values * scale[free]
-        each = zip(np.split(full, ends[:-1]), parts, strict=True)
-        return PooledCoefs(*(found.reshape(part.shape) for found, part in each), outer)
+        common, deviations, inner = (
+            found.reshape(part.shape)
+            for found, part in zip(np.split(full, ends[:-1]), parts, strict=True)
+        )
+        return PooledCoefs(common, deviations, inner, outer)
 
     def loss(values: Doubles) -> tuple[float, Doubles]:
         by_source = np.zeros_like(start.inner_deviations)
@@ -366,8 +388,7 @@ def fit_logistic(
     first = np.concatenate([part.ravel() for part in parts])[free] / scale[free]
     options: Any = {"maxiter": max_iter, "gtol": tol * np.sqrt(data.weights.sum()), "ftol": 1e-12}
     best = minimize(loss, first, jac=True, method="L-BFGS-B", options=options)
-    found = PooledCoefs(*(part.copy() for part in unpack(best.x)))
-    return found, max(int(best.nit), 1)
+    return unpack(best.x), max(int(best.nit), 1)
 
 
 def _effective_weights(data: SourceRows, start: PooledCoefs) -> Doubles:

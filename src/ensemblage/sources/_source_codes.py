@@ -64,8 +64,8 @@ def encode_sources(
     codes = np.full(len(missing), UNKNOWN_SOURCE, dtype=np.int64)
     levels = [_encode_level(column[~missing]) for column in columns]
     if len(levels) == 1:
-        names, codes[~missing] = levels[0]
-        return names, codes
+        codes[~missing] = levels[0][1]
+        return levels[0][0], codes
     (outer_names, outer), (inner_names, inner) = levels
     pairs, codes[~missing] = np.unique(outer * len(inner_names) + inner, return_inverse=True)
     outer, inner = np.divmod(pairs, len(inner_names))

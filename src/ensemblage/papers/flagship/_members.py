@@ -18,6 +18,7 @@ from ensemblage.fusion import Fusion, LogLinearPool, Stacking, are_probabilities
 from ensemblage.pool import (
     CLASSIFIER_POOLS,
     PRIOR_WEIGHT,
+    TABLE,
     Boosting,
     BoostingSettings,
     LightGBMClassifier,
@@ -76,7 +77,9 @@ def _encode(fold: OuterFold) -> OuterFold:
     if not any(is_raw_table(rows.X, missing_values=True) for rows in fold):
         return OuterFold(*(rows._replace(X=np.ascontiguousarray(rows.X, float)) for rows in fold))
     encoder = TableEncoder(random_state=0).fit(fold.train.X, fold.train.y)
-    return OuterFold(*(rows._replace(X=encoder.transform(rows.X), table=rows.X) for rows in fold))
+    return OuterFold(
+        *(rows._replace(X=encoder.transform(rows.X), forms={TABLE: rows.X}) for rows in fold)
+    )
 
 
 T = TypeVar("T")

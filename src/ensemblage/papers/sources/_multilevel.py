@@ -334,7 +334,7 @@ def _grouped(task: MultilevelTask) -> Prediction:
     return Prediction(fit_predict(best, np.arange(len(X)), X_new))
 
 
-class SomeClassesRegression(LogisticRegression):  # type: ignore[misc]
+class SomeClassesRegression(LogisticRegression):
     """Logistic regression, or the only class of a source."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
