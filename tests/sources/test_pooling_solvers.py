@@ -19,6 +19,7 @@ from ensemblage.sources._pooling_solvers import (
     fit_logistic,
     logistic_cv_loss,
     mean_log_loss,
+    ridge_cv_loss,
     search_folds,
     search_penalties,
     solve_ridge,
@@ -334,3 +335,12 @@ def test_an_unknown_source_has_the_mean_over_outer_sources():
     assert found.coefs.ravel().tolist() == [2.0, 4.0, 9.0]
     assert found.outer_coefs.ravel().tolist() == [3.0, 9.0]
     assert found.mean.tolist() == [6.0]
+
+
+def test_without_a_fold_that_has_weight_on_both_sides_the_largest_penalties_are_chosen():
+    data = sources_that_differ(1.0, n_rows=40)._replace(weights=np.eye(40)[0])
+    folds = search_folds(data.y, data.sources, 5, np.random.default_rng(0))
+    start = PooledCoefs.zeros(data.outer, 1, data.rows.shape[1])
+    for loss in (logistic_cv_loss(data, start, folds), ridge_cv_loss(data, folds)):
+        found = search_penalties(loss, GRIDS)
+        assert found == Penalties(*(grid[-1] for grid in GRIDS.values()))

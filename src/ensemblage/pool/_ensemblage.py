@@ -78,7 +78,6 @@ from ensemblage.pool._row_explanation import (
     explain_classification,
     explain_regression,
 )
-from ensemblage.pool._source_members import source_columns
 from ensemblage.pool._sources import (
     SourcePool,
     fit_source_pool,
@@ -91,6 +90,7 @@ from ensemblage.pool._sources import (
 from ensemblage.sources import (
     encode_sources,
     lookup_sources,
+    source_column,
     split_fitted_column,
     split_source_column,
 )
@@ -179,37 +179,32 @@ class BaseEnsemblage(EncodeMixin):
         weighted = sample_weight is not None
         specs = resolve_members(self.members, weighted=weighted, numeric=self._numeric)
         fusion = make_fusion(self.fusion, has_groups=groups is not None, numeric=self._numeric)
-        budget = self._new_budget(shared=sources is not None)
+        budget = None if self.time_budget is None else TimeBudget(self.time_budget, self.n_jobs)
         fold_seed, *seeds, source_seed = draw_seeds(self.random_state, 2 + len(specs))
-        column = source_columns(sources)
-        if column is not None:
-            X, sources = split_source_column(X, column)
+        given, asked = X, sources
+        X, sources = split_source_column(X, sources)
         data = self._validate_training_data(X, y, sample_weight, groups, fold_seed)
         if sources is not None:
             names, codes = self._encode_sources(sources, X, data, specs, fusion)
             data = stratify_folds_by_source(data, codes, self.cv, fold_seed)
         blind = fit_pool(
             specs, seeds, fusion, data,
-            budget=budget, n_jobs=self.n_jobs, correction=self._correction(data),
+            budget=budget.half() if budget is not None and sources is not None else budget,
+            n_jobs=self.n_jobs, correction=self._correction(data),
         )  # fmt: skip
         self._store(blind.pool)
         if blind.correction is not None:
             self.variance_correction_ = blind.correction
-        self.__dict__.pop("source_pool_", None)
+        for name in ("source_pool_", "source_column_"):
+            vars(self).pop(name, None)
         if sources is not None:
-            self.source_column_ = column
+            self.source_column_ = None if X is given else source_column(asked)
             self.source_pool_ = fit_source_pool(
                 blind, fusion, data, names, codes, source_seed,
-                budget=self._new_budget(shared=True), n_jobs=self.n_jobs,
+                budget=None if budget is None else budget.rest(), n_jobs=self.n_jobs,
             )  # fmt: skip
             self.leaderboard_ = replace(self.leaderboard_, note=self.source_pool_.note)
         return self
-
-    def _new_budget(self, *, shared: bool) -> TimeBudget | None:
-        """Start the budget, if any; source-aware and source-blind pool get half of it each."""
-        if self.time_budget is None:
-            return None
-        return TimeBudget(self.time_budget / (1 + shared), self.n_jobs)
 
     def _correction(self, data: TrainingData) -> Correction | None:
         """Return the last step after the fusion."""

@@ -29,6 +29,8 @@ from ensemblage.fusion import Fusion, LogLinearPool, resolve_fusion
 from ensemblage.pool._boosting import Boosting
 from ensemblage.pool._leaderboard import ACCURACY, RMSE, Leaderboard, LeaderboardRow, OutOfFold
 from ensemblage.pool._member_spec import (
+    BLIND,
+    CODED,
     FORMS,
     PRIOR_WEIGHT,
     FoldPredictions,
@@ -148,6 +150,14 @@ class TimeBudget:
     def reserve(self, seconds: float) -> None:
         self._reserved += seconds
 
+    def half(self) -> TimeBudget:
+        """Start a budget of half the seconds until the end."""
+        return TimeBudget((self._end - time.perf_counter()) / 2, self.n_jobs)
+
+    def rest(self) -> TimeBudget:
+        """Start a budget of the seconds until the end."""
+        return TimeBudget(self._end - time.perf_counter(), self.n_jobs)
+
 
 def cross_validate_in_time(
     specs: Sequence[MemberSpec], data: TrainingData, seeds: Sequence[int], budget: TimeBudget
@@ -168,12 +178,17 @@ def cross_validate_in_time(
 
 
 def order_by_value(specs: Sequence[MemberSpec], data: TrainingData) -> list[int]:
-    """Order members: a user's own, then by gain per second; on large data boosting is first."""
+    """Order members: a user's own, then by gain per second; on large data boosting is first.
+
+    The fast ones of the source-aware pool are before it.
+    """
     known = CLASSIFIERS if data.target.is_classification else REGRESSORS
     ranks = {name: rank for rank, name in enumerate(known)}
 
     def rank(number: int) -> int:
         spec = specs[number]
+        if spec.reads in {BLIND, CODED}:
+            return -3
         return -2 if _is_large_boosting(spec, data) else ranks.get(spec.name, -1)
 
     return sorted(range(len(specs)), key=rank)
@@ -228,7 +243,7 @@ def plan_member(
     train, test = data.folds[0]
     small, times = spec.cheap_variant()
     n_pilot = min(PILOT_ROWS, len(train))
-    pilot = Fold(train, stratified_subsample(test, data.y, PILOT_ROWS, seed))
+    pilot = Fold(train, stratified_subsample(test, data.labels, PILOT_ROWS, seed))
     try_fold(small.limited(WARM_UP_ROWS), spec.input_data(data), Fold(train, test[:1]), seed)
     start = time.perf_counter()
     tried = try_fold(small.limited(n_pilot), spec.input_data(data), pilot, seed)

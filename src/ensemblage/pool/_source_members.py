@@ -105,14 +105,6 @@ class SourceIndex(NamedTuple):
         return means
 
 
-def source_columns(sources: Any) -> Any:
-    """Return the names of the columns that hold the sources: one, a list of two, or None."""
-    if isinstance(sources, str):
-        return sources
-    pair = isinstance(sources, list | tuple) and len(sources) == 2
-    return list(sources) if pair and all(isinstance(each, str) for each in sources) else None
-
-
 def source_forms(
     X: Any, codes: Integers, index: SourceIndex, means: Doubles, blind: Doubles
 ) -> dict[str, Any]:

@@ -57,6 +57,7 @@ from ensemblage.sources._source_codes import (
     expect_source_names,
     lookup_sources,
     outer_sources,
+    source_column,
     source_labels,
     split_fitted_column,
     split_source_column,
@@ -207,7 +208,6 @@ class BasePartialPooling(DocLinkMixin):
         """
         least = 1 if self._is_classification else 2
         rest, given = split_source_column(X, sources)
-        column = None if rest is X else sources
         rows, y = validate_numbers(
             self, rest, y, dtype=np.float64, squares=True, ensure_min_samples=least
         )
@@ -219,7 +219,7 @@ class BasePartialPooling(DocLinkMixin):
                 "source. Pass fit(..., sources=...).",
             )
             given = np.zeros(len(rows), dtype=int)
-        self.source_column_ = list(column) if isinstance(column, (list, tuple)) else column
+        self.source_column_ = None if rest is X else source_column(sources)
         self.sources_, codes = encode_sources(given, rows, allow_nested=True)
         _, outer = outer_sources(self.sources_)
         mean, scale = _moments(rows, weights)

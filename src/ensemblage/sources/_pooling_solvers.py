@@ -334,7 +334,7 @@ def ridge_cv_loss(data: PoolingData, folds: Sequence[Fold]) -> Callable[[Penalti
     def loss(penalties: Penalties) -> float:
         fits = [(fit_ridge(train, penalties).coefs, test) for train, test in parts]
         total = sum(squared_error(test, coefs) for coefs, test in fits)
-        return total / sum(float(test.weights.sum()) for _, test in parts)
+        return total / (sum(float(test.weights.sum()) for _, test in parts) or 1.0)
 
     return loss
 
@@ -425,7 +425,7 @@ def logistic_cv_loss(
             own = float(test.weights.sum())
             total += own * mean_log_loss(test, at[k].coefs)
             weight += own
-        return total / weight
+        return total / (weight or 1.0)
 
     return loss
 

@@ -226,6 +226,11 @@ def split_source_column(X: Any, sources: Any) -> tuple[Any, Any]:
     return _pop_columns(X, named)
 
 
+def source_column(sources: Any) -> Any:
+    """Give the names of the source columns as estimators store them: one, or a list of two."""
+    return sources if isinstance(sources, str) else list(sources)
+
+
 def split_fitted_column(X: Any, sources: Any, column: str | list[str] | None) -> tuple[Any, Any]:
     """Remove the source columns of ``fit`` from a frame; sources that are given take precedence.
 

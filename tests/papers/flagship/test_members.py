@@ -84,10 +84,10 @@ def test_members_predict_all_rows(mixed, members):
 
 def test_the_study_equals_the_estimator(mixed, members):
     rows = mixed.train
-    model = EnsemblageClassifier("full", random_state=SEED).fit(rows.table, rows.y)
+    model = EnsemblageClassifier("full", random_state=SEED).fit(rows.forms["table"], rows.y)
     study = _pool_outputs([members[name] for name in MEMBERS["full"]], rows)
     np.testing.assert_allclose(
-        study.probabilities, model.predict_proba(mixed.test.table), atol=1e-6
+        study.probabilities, model.predict_proba(mixed.test.forms["table"]), atol=1e-6
     )
 
 
