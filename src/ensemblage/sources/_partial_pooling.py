@@ -86,7 +86,7 @@ intercept_penalty : float, "auto" or pair of these, default="auto"
     sources have the same intercept.
 cv : int, splitter or iterable, default=5
     Folds by which ``"auto"`` chooses. An integer makes folds stratified by source and class, of at
-    most 20,000 rows. A splitter gets the sources as its groups; the outer ones, if they are nested.
+    most 10,000 rows. A splitter gets the sources as its groups; the outer ones, if they are nested.
 random_state : int, RandomState instance or None, default=None
     For the folds.
 sources_ : ndarray of shape (n_sources,) or (n_sources, 2)

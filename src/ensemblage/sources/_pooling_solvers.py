@@ -29,7 +29,7 @@ START_PENALTY = 3.0
 """Of what the coordinate search begins with, unless that is infinite."""
 SEARCH_TOL = 1e-3
 """Largest gradient entry per unit of weight in the search."""
-MAX_SEARCH_ROWS = 20_000
+MAX_SEARCH_ROWS = 10_000
 """Rows of the search; penalties describe coefficients, and do not depend on their number."""
 MAX_ROUNDS = 4
 """Rounds of the coordinate search."""
