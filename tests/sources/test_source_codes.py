@@ -141,3 +141,18 @@ def test_another_name_is_refused():
         split_source_column(pd.DataFrame(DATA), "sit")
     with pytest.raises(ValueError, match="sources='site' is not a column of X"):
         split_source_column(np.zeros((2, 1)), "site")
+
+
+def test_sources_of_another_type_are_pointed_out():
+    names, _ = encode_sources(["1", "2"], np.zeros((2, 1)))
+    with pytest.warns(UserWarning, match=r"No source is known: sources has int values such as 2"):
+        codes = lookup_sources([7, 2], names, 2)
+    assert codes.tolist() == [-1, -1]
+    assert lookup_sources([7, 8], names, 2).tolist() == [-1, -1]
+    assert lookup_sources(["7", None], names, 2).tolist() == [-1, -1]
+
+
+def test_one_column_twice_is_refused():
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "site": ["a", "b", "b"]})
+    with pytest.raises(ValueError, match=r"names one column twice: give it once"):
+        split_source_column(frame, ["site", "site"])

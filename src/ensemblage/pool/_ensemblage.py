@@ -21,6 +21,7 @@ from ensemblage._core import (
     HasMethods,
     Interval,
     StrOptions,
+    count,
     draw_seeds,
     expect,
     expect_fitted,
@@ -203,7 +204,10 @@ class BaseEnsemblage(EncodeMixin):
                 blind, fusion, data, names, codes, source_seed,
                 budget=None if budget is None else budget.rest(), n_jobs=self.n_jobs,
             )  # fmt: skip
-            self.leaderboard_ = replace(self.leaderboard_, note=self.source_pool_.note)
+            n_without, note = int((codes == UNKNOWN_SOURCE).sum()), self.source_pool_.note
+            if n_without:
+                note += f" {count(n_without, 'row')} without a source: source-blind pool only."
+            self.leaderboard_ = replace(self.leaderboard_, note=note)
         return self
 
     def _correction(self, data: TrainingData) -> Correction | None:

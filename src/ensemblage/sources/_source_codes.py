@@ -160,10 +160,18 @@ def lookup_sources(sources: Any, names: NDArray[Any], n_rows: int) -> Integers:
 
 def _lookup(values: Iterable[Any], names: Iterable[Any], n_rows: int) -> Integers:
     # a missing value equals no name
-    known = {name: code for code, name in enumerate(names)}
-    return np.fromiter(
-        (known.get(each, UNKNOWN_SOURCE) for each in values), dtype=np.int64, count=n_rows
+    known, given = {name: code for code, name in enumerate(names)}, list(values)
+    codes = np.fromiter(
+        (known.get(each, UNKNOWN_SOURCE) for each in given), dtype=np.int64, count=n_rows
     )
+    if (codes == UNKNOWN_SOURCE).all() and {str(each) for each in given} & {*map(str, known)}:
+        new = next(each for each in given if str(each) in {*map(str, known)})
+        old = next(each for each in known if str(each) == str(new))
+        warn_user(
+            f"No source is known: sources has {type(new).__name__} values such as {new!r}, and in "
+            f"fit there was the {type(old).__name__} {old!r}. Convert them to the same type."
+        )
+    return codes
 
 
 def _read_levels(sources: Any) -> list[NDArray[Any]]:
@@ -218,6 +226,8 @@ def split_source_column(X: Any, sources: Any) -> tuple[Any, Any]:
                 f"sources={sources!r}{', of which ' if which else ' '}{which}is not a column of X."
                 f"{suggestion(name, columns)} Give a column name of a frame, or one source per row."
             )
+    if len(named) == 2 and named[0] == named[1]:
+        raise ValueError(f"sources={sources!r} names one column twice: give it once.")
     if len(named) > 2:
         raise ValueError(
             f"sources={sources!r} names {len(named)} columns of X: give one, or two if sources are "
