@@ -111,7 +111,9 @@ def test_source_aware_pool_of_known_sources_is_shown():
     assert "Rows of 2 known sources (Basel, Bern) are predicted by source-aware members:" in (
         found.text()
     )
-    assert [each.title for each in found.sections][:2] == ["Members", "Known sources"]
+    assert [each.title for each in found.sections][:3] == [
+        "Known sources", "Differences of sources", "Members for unknown sources",
+    ]  # fmt: skip
     piped = make_pipeline(FunctionTransformer(feature_names_out="one-to-one").fit(X), pool)
     lines = list(training_summary(piped, ["a", "b"]))[-4:]
     assert lines[0].startswith("known source (one of 2): out-of-fold log loss 0.")
