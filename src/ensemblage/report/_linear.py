@@ -66,6 +66,7 @@ INTERCEPT = "intercept"
 MAX_DIFFERENCES = 15
 """Differences of sources that are shown; the document has all."""
 INFINITE = "infinite"
+HALF = "±: half the length of the interval."
 
 
 def linear_part(member: Any, classes: NDArray[Any] | None) -> LinearPart | None:
@@ -402,7 +403,7 @@ def _difference_bars(document: PartialPoolingDocument, *, encoded: bool) -> Bars
     columns += [Heading(head, numeric=True) for head in ("difference", "from", "to")]
     title = "Differences of sources, the most significant first"
     table = TableBlock(columns, rows, title, legend)
-    return BarsBlock(bars, f"{title}. {legend}", signed=True, table=table)
+    return BarsBlock(bars, f"{title}. {legend} {HALF}", signed=True, table=table)
 
 
 def _explain_pooling(context: ModelContext) -> Explanation:

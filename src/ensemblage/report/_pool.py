@@ -36,6 +36,7 @@ from ensemblage.report._contributions import (
 )
 from ensemblage.report._explanation import Explanation, ModelContext, feature_names
 from ensemblage.report._linear import (
+    HALF,
     PartialPoolingDocument,
     document_of_pooling,
     is_partial_pooling,
@@ -476,8 +477,10 @@ def _scores_table(title: str, scores: Sequence[SourceScores], overall: SourceSco
             signed_field(_change(each), 3),
         ]  # fmt: skip
         if numeric:
-            errors = [value for value in (each.rmse_known, each.rmse_unknown) if value is not None]
-            fields += [Field(write_number(value), value) for value in errors]
+            places = MEASURES["rmse"].places(overall.rmse_unknown or 0.0)
+            fields += [
+                number_field(value, places) for value in (each.rmse_known, each.rmse_unknown)
+            ]
         else:
             fields += [share_field(each.accuracy_known), share_field(each.accuracy_unknown)]
         rows.append(fields)
@@ -542,7 +545,7 @@ def _offset_bars(offsets: Sequence[SourceOffset], penalty: float) -> BarsBlock:
     columns = [Heading("source")]
     columns += [Heading(head, numeric=True) for head in ("offset", "from", "to")]
     table = TableBlock(columns, rows, title, legend)
-    return BarsBlock(bars, f"{title}. {legend}", signed=True, table=table)
+    return BarsBlock(bars, f"{title}. {legend} {HALF}", signed=True, table=table)
 
 
 def calibration_bars(record: Any) -> BarsBlock:
