@@ -179,6 +179,7 @@ def test_a_method_of_one_level_ignores_the_inner_source(run, hospitals):
         (["--source", "hospital", "--source", "ward", "--source", "drug"],
          "3 source columns are given ('hospital', 'ward', 'drug'): give one, or two"),
         (["--source", "unit", "--source", "hospital"], "is given in the wrong order"),
+        (["--source", "hospital", "--drop", "hospital"], "both the source and dropped: leave it"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("command", ["fit", "compare"])

@@ -370,7 +370,7 @@ class Dataset:
                 f"Every column except the target {target!r} is constant: there is nothing to learn."
             )
         n_missing = int((~known).sum())
-        sources = _source_names(table.take(known), levels, target) if levels else None
+        sources = _source_names(table.take(known), levels, target, drop) if levels else None
         missing = f"Rows with a missing value of {target!r}, left out: {n_missing}."
         notes = [missing] if n_missing else []
         return cls(
@@ -463,7 +463,7 @@ def align_columns(
     return features
 
 
-def _source_names(table: Table, levels: Sequence[str], target: str) -> Array:
+def _source_names(table: Table, levels: Sequence[str], target: str, drop: Sequence[str]) -> Array:
     """Read the source of each row, or its outer and its inner source, as text."""
     if len(levels) > 2:
         raise ValueError(
@@ -479,6 +479,11 @@ def _source_names(table: Table, levels: Sequence[str], target: str) -> Array:
     for source in levels:
         if source == target:
             raise ValueError(f"The column {source!r} cannot be both target and source.")
+        if source in drop:
+            raise ValueError(
+                f"The column {source!r} is both the source and dropped: leave it out of `drop`; a "
+                "source is not a feature."
+            )
         column = table.column(source)
         n_missing = int(is_missing(column).sum())
         if n_missing:

@@ -146,7 +146,7 @@ def open_dataset(
 
 def _open_file(path: str, target: str | None, draw: Any, options: Any, **given: Any) -> Dataset:
     # labels are kept as written: "01" is not "1"
-    source = given["source"] or ()
+    source = given.get("source") or ()
     kinds = dict.fromkeys([source] if isinstance(source, str) else source, CATEGORICAL)
     kinds |= {} if target is None else {target: NUMERIC_OR_LABEL}
     if draw is None:

@@ -357,7 +357,12 @@ def sources_text(document: PartialPoolingDocument) -> str:
     return found
 
 
-def pooling_blocks(document: PartialPoolingDocument, *, encoded: bool = True) -> list[Block]:
+def is_encoded(model: Any) -> bool:
+    """Whether the columns are encoded or scaled before the last step, or by it."""
+    return isinstance(model, Pipeline) or hasattr(model, "encoder_")
+
+
+def pooling_blocks(document: PartialPoolingDocument, *, encoded: bool) -> list[Block]:
     """Show in which coefficients and intercepts sources differ, and the penalties."""
     blocks: list[Block] = [f"{_differing(document)}."]
     if document.differences:
@@ -407,7 +412,7 @@ def _difference_bars(document: PartialPoolingDocument, *, encoded: bool) -> Bars
 
 
 def _explain_pooling(context: ModelContext) -> Explanation:
-    estimator, encoded = context.estimator, isinstance(context.model, Pipeline)
+    estimator, encoded = context.estimator, is_encoded(context.model)
     document = document_of_pooling(estimator, feature_names(context.model, context.columns))
     common = LinearDocument(
         document.estimator, document.classes, document.features, document.common_coefficients,

@@ -39,6 +39,7 @@ from ensemblage.report._linear import (
     HALF,
     PartialPoolingDocument,
     document_of_pooling,
+    is_encoded,
     is_partial_pooling,
     pooling_blocks,
 )
@@ -245,7 +246,10 @@ def explain(context: ModelContext) -> Explanation:
         members.insert(0, "Rows of unknown source are predicted by source-blind members.")
         sections = [
             Section("Known sources", _known_blocks(known, sources)),
-            Section("Differences of sources", _difference_blocks(sources)),
+            Section(
+                "Differences of sources",
+                _difference_blocks(sources, encoded=is_encoded(context.model)),
+            ),
             Section("Members for unknown sources", members),
         ]
     text = f"Out-of-fold performance of {of}: {_scores_text(board)}"
@@ -499,7 +503,7 @@ def _change(scores: SourceScores) -> float:
     return scores.log_loss_known - scores.log_loss_unknown
 
 
-def _difference_blocks(sources: PoolSourcesDocument) -> list[Block]:
+def _difference_blocks(sources: PoolSourcesDocument, *, encoded: bool) -> list[Block]:
     """Show the offsets of sources, and what partial pooling says of them."""
     if not sources.helps:
         return []
@@ -513,7 +517,7 @@ def _difference_blocks(sources: PoolSourcesDocument) -> list[Block]:
         blocks.append(
             f"Partial pooling, which has {share:.0%} of the weight of the source-aware pool:"
         )
-        blocks += pooling_blocks(sources.partial_pooling)
+        blocks += pooling_blocks(sources.partial_pooling, encoded=encoded)
     return blocks
 
 
