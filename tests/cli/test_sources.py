@@ -125,9 +125,7 @@ def test_partial_pooling_is_a_method(run, hospitals):
         done = run("fit", hospitals, "-t", target, "--drop", other, "--source", "hospital",
                    "--source", "ward", "-m", "partial-pooling", *FIT)  # fmt: skip
         assert done.exit_code == 0, done.output
-        assert "coefficients and intercepts of 8 outer sources with 16 inner ones differ" in (
-            " ".join(done.stdout.split())
-        )
+        assert "the 95 % interval excludes zero for " in done.stdout
         shown = run("explain", "m.skops", "--report", "p.html")
         assert f"Partial pooling: {kind} regression on 5 features with" in shown.stdout
         assert "intercept of an inner source" in shown.stdout

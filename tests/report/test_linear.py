@@ -103,18 +103,24 @@ def test_partial_pooling_shows_where_sources_differ(pooled):
         "towards common ones."
     )
     first = facts.differences[0]
-    own = model[-1].deviations(intercepts=True)
+    own = model[-1].deviations()
     assert (first.source, first.feature, first.label) == ("c", "dose", None)
     assert [(each.value, each.low, each.high) for each in facts.differences] == [
         (each.value, each.low, each.high) for each in own
     ]
     assert facts.common_coefficients == [pytest.approx(model[-1].common_coef_)]
+    (apart,) = [each for each in model[-1].deviations(1.0, intercepts=True)
+                if (each.source, each.column) == ("b", "intercept")]  # fmt: skip
+    assert [each.source for each in facts.intercepts] == ["a", "b", "c"]
+    assert (facts.intercepts[1].value, facts.intercepts[1].high) == (apart.value, apart.high)
     names = [each.name for each in facts.penalties]
     assert names == ["common coefficients", "coefficients of a source", "intercept of a source"]
     assert facts.penalties[1].value == model[-1].deviation_penalty_
     captions = [each.caption for each in found.text() if isinstance(each, TableBlock)]
-    assert captions[0] == "Differences of sources, the most significant first"
-    assert "Differences of sources, the most significant first. Difference from" in render(found)
+    assert captions[:2] == [
+        "Intercepts of sources", "Differing coefficients, the most significant first",
+    ]  # fmt: skip
+    assert "Differing coefficients, the most significant first. Difference from" in render(found)
 
 
 def test_infinite_penalties_are_explained(pooled):
@@ -125,8 +131,11 @@ def test_infinite_penalties_are_explained(pooled):
     facts = explain_model(model).document
     assert [each.value for each in facts.penalties] == [1.0, None, 1.0]
     assert facts.penalties[1].meaning == "equal to the common ones"
-    assert facts.tested == 3
+    assert (facts.tested, facts.differences) == (0, [])
+    assert len(facts.intercepts) == 3
     text = list(training_summary(make_pipeline(StandardScaler().fit(X), model)))
+    assert text[-3].startswith("the 95 % interval excludes zero for ")
+    assert text[-2] == "all sources have the same coefficients"
     assert text[-1] == (
         "penalties: common coefficients 1, coefficients of a source infinite, intercept of a "
         "source 1"
@@ -162,5 +171,14 @@ def test_many_classes_are_named_in_differences(pooled):
     X, y, site = pooled
     y = np.digitize(y, [-1, 1]).astype(str)
     found = explain_model(PartialPoolingClassifier(random_state=0).fit(X, y, sources=site))
-    table = next(each for each in found.text() if isinstance(each, TableBlock))
-    assert {row[1].text for row in table.rows} & {"x1 (class 0)", "x1 (class 2)"}
+    _, table, *_ = [each for each in found.text() if isinstance(each, TableBlock)]
+    named = {(row[1].text, row[2].text) for row in table.rows}
+    assert named & {("x1", "class 0"), ("x1", "class 2")}
+
+
+def test_a_column_may_be_called_intercept(pooled):
+    X, y, site = pooled
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=["age", "intercept"])
+    facts = explain_model(PartialPoolingRegressor(random_state=0).fit(frame, y, sources=site))
+    assert facts.document.differences[0].feature == "intercept"
+    assert len(facts.document.intercepts) in {0, 3}

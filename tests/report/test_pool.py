@@ -196,8 +196,9 @@ def test_partial_pooling_of_a_pool_has_names(of_classes):
     pooling = found.partial_pooling
     assert pooling.features == ["age", "dose"]
     assert pooling.sources == ["H00", "H01", "H02", "H03"]
-    assert {each.feature for each in pooling.differences} <= {"age", "dose", "intercept"}
-    assert all(each.low < each.value < each.high for each in pooling.differences)
+    assert {each.feature for each in pooling.differences} <= {"age", "dose"}
+    assert [each.source for each in pooling.intercepts] == pooling.sources
+    assert all(each.low < each.value < each.high for each in pooling.intercepts)
     assert 0 < found.partial_pooling_weight <= 1
 
 
@@ -218,8 +219,9 @@ def test_offsets_have_intervals(of_classes):
     table = next(
         each for each in found.text() if getattr(each, "caption", "") == "Offsets of sources"
     )
-    assert [row[0].text for row in table.rows] == ["H00", "H01", "H02", "H03"]
-    assert "Added to the log-odds of True for a source" in table.legend
+    assert [row[0].text for row in table.rows] == ["H03", "H02", "H01", "H00"]
+    assert "Added to the log-odds for a source" in table.legend
+    assert "Positive values favour True." in table.legend
     assert "Offsets of sources" in render(found)
 
 
@@ -247,10 +249,12 @@ def test_a_page_of_sixty_sources_counts_those_that_are_not_shown():
     assert len(scores.rows) == 13
     assert scores.rows[-1][0].text == "(all)"
     assert "48 other sources are in the last line only." in scores.legend
-    differences = tables["Differences of sources, the most significant first"]
-    assert len(differences.rows) == 15
-    rest = len(found.document.sources.partial_pooling.differences) - 15
-    assert f"{rest} other differences are not shown." in differences.legend
+    intercepts = tables["Intercepts of sources"]
+    assert len(intercepts.rows) == 12
+    values = [row[1].value for row in intercepts.rows]
+    assert values == sorted(values, reverse=True)
+    text = "Shown are the 12 furthest from zero in standard errors; 48 are not."
+    assert intercepts.legend.endswith(text)
     assert "and 52 more" in render(found)
 
 
@@ -264,7 +268,7 @@ def test_nested_sources_of_a_pool():
     assert facts.partial_pooling.outer_sources == ["H00", "H01", "H02", "H03"]
     assert facts.partial_pooling.sources[:2] == ["H00 / w0", "H00 / w1"]
     known = {*facts.partial_pooling.outer_sources, *facts.partial_pooling.sources}
-    assert {each.source for each in facts.partial_pooling.differences} <= known
+    assert {each.source for each in facts.partial_pooling.intercepts} <= known
     captions = [each.caption for each in found.text() if isinstance(each, TableBlock)]
     assert {"Scores by outer source", "Scores by inner source", "Penalties"} <= {*captions}
     assert explain_model(pool, X, sources=names, row=0).document.source == "H00 / w0"

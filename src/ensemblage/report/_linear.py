@@ -62,11 +62,11 @@ LEGEND = (
 
 COLUMN_LEGEND = "Change of {what} per unit of the column."
 INTERCEPT = "intercept"
-"""Name of a source's intercept among its differences."""
-MAX_DIFFERENCES = 15
-"""Differences of sources that are shown; the document has all."""
+"""Name of a source's intercept among its deviations."""
+MAX_EFFECTS = 12
+"""Intercepts, offsets or coefficients of sources that are shown; the document has all."""
+GIVEN = "given the other coefficients and the penalties"
 INFINITE = "infinite"
-HALF = "±: half the length of the interval."
 
 
 def linear_part(member: Any, classes: NDArray[Any] | None) -> LinearPart | None:
@@ -155,19 +155,20 @@ class SourcePenalty(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     meaning: str
 
 
-class SourceDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The difference of a source's coefficient or intercept, with a 95 % confidence interval."""
+class SourceEffect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An intercept, an offset or a coefficient of a source, with a 95 % confidence interval.
+
+    It is the difference from the common one, of an inner source from that of its outer source.
+    """
 
     source: Annotated[str, Meta(description="The source; of nested ones also `outer / inner`.")]
-    feature: Annotated[str, Meta(description="The feature, or `intercept`.")]
-    label: Annotated[str | None, Meta(description="The class; null for a regression.")]
-    value: Annotated[
-        float,
-        Meta(
-            description="Difference from the common coefficient, of an inner source from that of "
-            "its outer source."
-        ),
+    feature: Annotated[
+        str | None, Meta(description="The feature; null for an intercept or an offset.")
     ]
+    label: Annotated[
+        str | None, Meta(description="Class, the second of two; null for a regression.")
+    ]
+    value: float
     low: float
     high: float
 
@@ -188,14 +189,18 @@ class PartialPoolingDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=
     ]
     common_intercepts: Annotated[list[float], Meta(description="One per list of coefficients.")]
     penalties: list[SourcePenalty]
+    intercepts: Annotated[
+        list[SourceEffect],
+        Meta(description="Of each source, at the mean of the columns; none if all are equal."),
+    ]
     differences: Annotated[
-        list[SourceDifference],
+        list[SourceEffect],
         Meta(
-            description="Those that are significant at a false discovery rate of 5 %, the most "
-            "significant first."
+            description="Coefficients of sources that differ significantly, at a false discovery "
+            "rate of 5 %, the most significant first."
         ),
     ]
-    tested: Annotated[int, Meta(description="Coefficients and intercepts of sources tested.")]
+    tested: Annotated[int, Meta(description="Coefficients of sources that may differ.")]
 
 
 DOCUMENTS = (LinearDocument, PartialPoolingDocument)
@@ -218,7 +223,7 @@ def learned(estimator: Any, columns: Sequence[str]) -> Iterator[str]:
     del columns
     if is_partial_pooling(estimator):
         found = document_of_pooling(estimator, [f"x{j}" for j in range(estimator.n_features_in_)])
-        yield _differing(found)
+        yield from _differing(found)
         yield "penalties: " + ", ".join(
             f"{each.name} {_penalty_text(each)}" for each in found.penalties
         )
@@ -280,20 +285,31 @@ def _legend(classes: Sequence[str], *, encoded: bool = True) -> str:
 def document_of_pooling(estimator: Any, features: Sequence[str]) -> PartialPoolingDocument:
     """Describe partial pooling, whose features may be renamed."""
     named = copy(estimator)
-    named.feature_names_in_ = np.array(features, dtype=object)
-    found = named.deviations(intercepts=True)
+    # a feature may be called intercept too
+    named.feature_names_in_ = np.array([str(j) for j in range(len(features))], dtype=object)
+    every = named.deviations(1.0, intercepts=True)
+    intercepts = [each for each in every if each.column == INTERCEPT]
+    order = {each: k for k, each in enumerate([*_outer_names(named), *_source_names(named)])}
     return PartialPoolingDocument(
         estimator=type(estimator).__name__,
         classes=[str(each) for each in getattr(estimator, "classes_", ())],
         features=list(features),
-        sources=[str(each) for each in source_labels(estimator.sources_)],
+        sources=_source_names(estimator),
         outer_sources=_outer_names(estimator),
         common_coefficients=np.atleast_2d(estimator.common_coef_).tolist(),
         common_intercepts=np.ravel(estimator.common_intercept_).tolist(),
         penalties=list(_penalties(estimator)),
-        differences=[_difference(each) for each in found],
-        tested=len(named.deviations(1.0, intercepts=True)),
+        intercepts=[
+            _effect(each, None)
+            for each in sorted(intercepts, key=lambda each: order[str(each.source)])
+        ],
+        differences=[_effect(each, features[int(each.column)]) for each in named.deviations()],
+        tested=len(every) - len(intercepts),
     )
+
+
+def _source_names(estimator: Any) -> list[str]:
+    return [str(each) for each in source_labels(estimator.sources_)]
 
 
 def _outer_names(estimator: Any) -> list[str]:
@@ -301,11 +317,9 @@ def _outer_names(estimator: Any) -> list[str]:
     return [str(each) for each in outer_sources(estimator.sources_)[0]] if nested else []
 
 
-def _difference(found: Deviation) -> SourceDifference:
+def _effect(found: Deviation, feature: str | None) -> SourceEffect:
     label = None if found.label is None else str(found.label)
-    return SourceDifference(
-        str(found.source), str(found.column), label, found.value, found.low, found.high
-    )
+    return SourceEffect(str(found.source), feature, label, found.value, found.low, found.high)
 
 
 def _penalties(estimator: Any) -> Iterator[SourcePenalty]:
@@ -337,14 +351,24 @@ def _penalty_text(penalty: SourcePenalty) -> str:
     return INFINITE if penalty.value is None else write_number(penalty.value)
 
 
-def _differing(document: PartialPoolingDocument) -> str:
-    """Count the differences of sources that are significant."""
+def _differing(document: PartialPoolingDocument) -> Iterator[str]:
+    """Count the sources whose intercept or coefficients differ."""
+    apart = sum(each.low > 0 or each.high < 0 for each in document.intercepts)
+    n_found, n_intercepts = len(document.differences), len(document.intercepts)
+    yield (
+        f"the 95 % interval excludes zero for {apart} of {count(n_intercepts, 'intercept')} of "
+        "sources"
+        if n_intercepts
+        else "all sources have the same intercept"
+    )
     differing = {each.source for each in document.differences}
     nested = " or those of the outer source" if document.outer_sources else ""
-    return (
-        f"{len(document.differences)} of {document.tested} coefficients and intercepts of "
-        f"{sources_text(document)} differ significantly from the common ones{nested}"
+    yield (
+        f"{n_found} of {count(document.tested, 'coefficient')} of sources "
+        f"{'differs' if n_found == 1 else 'differ'} significantly from the common ones{nested}"
         + (f", in {count(len(differing), 'source')}" if differing else "")
+        if document.tested
+        else "all sources have the same coefficients"
     )
 
 
@@ -364,9 +388,14 @@ def is_encoded(model: Any) -> bool:
 
 def pooling_blocks(document: PartialPoolingDocument, *, encoded: bool) -> list[Block]:
     """Show in which coefficients and intercepts sources differ, and the penalties."""
-    blocks: list[Block] = [f"{_differing(document)}."]
+    blocks: list[Block] = []
+    about_intercepts, about_coefficients = _differing(document)
+    if document.intercepts:
+        blocks.append(_intercept_bars(document))
+    blocks.append(f"{about_intercepts[0].upper()}{about_intercepts[1:]}.")
     if document.differences:
         blocks.append(_difference_bars(document, encoded=encoded))
+    blocks.append(f"{about_coefficients[0].upper()}{about_coefficients[1:]}.")
     rows = [
         [Field(each.name), Field(_penalty_text(each), each.value), Field(each.meaning)]
         for each in document.penalties
@@ -379,8 +408,36 @@ def pooling_blocks(document: PartialPoolingDocument, *, encoded: bool) -> list[B
     return [*blocks, TableBlock(heads, rows, "Penalties", legend)]
 
 
+def _intercept_bars(document: PartialPoolingDocument) -> BarsBlock:
+    nested = ", of an inner source from that of its outer source" * bool(document.outer_sources)
+    legend = (
+        f"Difference from the common intercept{nested}, at the mean of each column, with 95 % "
+        f"intervals {GIVEN}."
+    )
+    return interval_bars(document.intercepts, "Intercepts of sources", legend, document.classes)
+
+
 def _difference_bars(document: PartialPoolingDocument, *, encoded: bool) -> BarsBlock:
-    shown, classes = document.differences[:MAX_DIFFERENCES], document.classes
+    nested = ", of an inner source from that of its outer source" * bool(document.outer_sources)
+    legend = (
+        f"Difference from the common coefficient{nested}, with 95 % intervals {GIVEN}. "
+        f"{_legend(document.classes, encoded=encoded)}"
+    )
+    title = "Differing coefficients, the most significant first"
+    return interval_bars(document.differences, title, legend, document.classes)
+
+
+def interval_bars(
+    effects: Sequence[SourceEffect], title: str, legend: str, classes: Sequence[str]
+) -> BarsBlock:
+    """Show the effects of sources that are furthest from zero in standard errors; count the rest.
+
+    Those of one feature are ordered by value.
+    """
+    ordered = sorted(effects, key=lambda each: -abs(each.value) / (each.high - each.low))
+    shown = ordered[:MAX_EFFECTS]
+    if len({each.feature for each in shown}) == 1:
+        shown.sort(key=lambda each: -each.value)
     largest = max(max(abs(each.low), abs(each.high)) for each in shown)
     places = 3 if classes else MEASURES["rmse"].places(largest)
     several = len(classes) > 2
@@ -389,26 +446,26 @@ def _difference_bars(document: PartialPoolingDocument, *, encoded: bool) -> Bars
         value, low, high = (
             signed_field(number, places) for number in (each.value, each.low, each.high)
         )
-        feature = f"{each.feature} (class {each.label})" if several else each.feature
+        parts = [each.source, *([] if each.feature is None else [each.feature])]
+        parts += [f"class {each.label}"] if several else []
         half = (each.high - each.low) / 2
-        bars.append(Bar(f"{each.source}: {feature}", each.value, value.text, error=half))
-        rows.append([Field(each.source), Field(feature), value, low, high])
-    rest = len(document.differences) - len(shown)
-    nested = ", of an inner source from that of its outer source" * bool(document.outer_sources)
-    legend = (
-        f"Difference from the common coefficient{nested}, with a 95 % confidence interval given "
-        f"the other coefficients and the penalties. {_legend(classes, encoded=encoded)} "
-        f"{INTERCEPT.capitalize()}: at the mean of each column."
-    )
+        bars.append(Bar(": ".join(parts), each.value, value.text, error=half))
+        rows.append([*map(Field, parts), value, low, high])
     if len(classes) == 2:
         legend += f" Positive values favour {classes[1]}."
+    rest = len(effects) - len(shown)
     if rest:
-        legend += f" {count(rest, 'other difference is', 'other differences are')} not shown."
-    columns = [Heading("source"), Heading("feature")]
+        legend += (
+            f" Shown are the {len(shown)} furthest from zero in standard errors; {rest} "
+            f"{'is' if rest == 1 else 'are'} not."
+        )
+    heads = ["source", *([] if shown[0].feature is None else ["feature"])]
+    heads += ["class"] if several else []
+    columns = [Heading(head) for head in heads]
     columns += [Heading(head, numeric=True) for head in ("difference", "from", "to")]
-    title = "Differences of sources, the most significant first"
     table = TableBlock(columns, rows, title, legend)
-    return BarsBlock(bars, f"{title}. {legend} {HALF}", signed=True, table=table)
+    caption = f"{title}. {legend} ±: half the length of the interval."
+    return BarsBlock(bars, caption, signed=True, table=table)
 
 
 def _explain_pooling(context: ModelContext) -> Explanation:

@@ -36,9 +36,10 @@ from ensemblage.report._contributions import (
 )
 from ensemblage.report._explanation import Explanation, ModelContext, feature_names
 from ensemblage.report._linear import (
-    HALF,
     PartialPoolingDocument,
+    SourceEffect,
     document_of_pooling,
+    interval_bars,
     is_encoded,
     is_partial_pooling,
     pooling_blocks,
@@ -106,19 +107,6 @@ class SourceScores(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rmse_unknown: float | None
 
 
-class SourceOffset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is added for a source to the log-odds or to the mean, with a 95 % interval."""
-
-    source: Annotated[str, Meta(description="The source; of nested ones also `outer / inner`.")]
-    label: Annotated[
-        str | None,
-        Meta(description="Class, the second of two; null for a regression."),
-    ]
-    value: float
-    low: float
-    high: float
-
-
 class PoolSourcesDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The source-aware part of a pool, compared with its source-blind part."""
 
@@ -139,7 +127,7 @@ class PoolSourcesDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     offset_penalty: Annotated[
         float | None, Meta(description="Null where offsets do not help; there are none then.")
     ]
-    offsets: list[SourceOffset]
+    offsets: list[SourceEffect]
     partial_pooling: Annotated[
         PartialPoolingDocument | None,
         Meta(description="The member with coefficients of each source; null without it."),
@@ -248,7 +236,7 @@ def explain(context: ModelContext) -> Explanation:
             Section("Known sources", _known_blocks(known, sources)),
             Section(
                 "Differences of sources",
-                _difference_blocks(sources, encoded=is_encoded(context.model)),
+                _difference_blocks(sources, context),
             ),
             Section("Members for unknown sources", members),
         ]
@@ -372,7 +360,7 @@ def _offsets(
     rows: _Rows,
     levels: Sequence[tuple[str, int, NDArray[np.bool_]]],
     classes: NDArray[Any] | None,
-) -> list[SourceOffset]:
+) -> list[SourceEffect]:
     """Give each source's offset, with an interval by the curvature of its penalised loss."""
     penalty, found = known.offset_penalty, []
     if penalty is None:
@@ -397,8 +385,8 @@ def _offsets(
     return found
 
 
-def _offset(name: str, label: str | None, value: float, sd: float) -> SourceOffset:
-    return SourceOffset(name, label, value, value - Z_95 * sd, value + Z_95 * sd)
+def _offset(name: str, label: str | None, value: float, sd: float) -> SourceEffect:
+    return SourceEffect(name, None, label, value, value - Z_95 * sd, value + Z_95 * sd)
 
 
 def _pooling_document(context: ModelContext, known: SourcePool) -> PartialPoolingDocument | None:
@@ -503,53 +491,36 @@ def _change(scores: SourceScores) -> float:
     return scores.log_loss_known - scores.log_loss_unknown
 
 
-def _difference_blocks(sources: PoolSourcesDocument, *, encoded: bool) -> list[Block]:
+def _difference_blocks(sources: PoolSourcesDocument, context: ModelContext) -> list[Block]:
     """Show the offsets of sources, and what partial pooling says of them."""
     if not sources.helps:
         return []
     blocks: list[Block] = []
+    classes = [str(each) for each in getattr(context.estimator, "classes_", ())]
     if sources.offset_penalty is None:
         blocks.append("Offsets of sources: none, as they do not lower the out-of-fold loss.")
     else:
-        blocks.append(_offset_bars(sources.offsets, sources.offset_penalty))
+        blocks.append(_offset_bars(sources.offsets, sources.offset_penalty, classes))
     if sources.partial_pooling is not None:
         share = sources.partial_pooling_weight or 0.0
         blocks.append(
             f"Partial pooling, which has {share:.0%} of the weight of the source-aware pool:"
         )
-        blocks += pooling_blocks(sources.partial_pooling, encoded=encoded)
+        blocks += pooling_blocks(sources.partial_pooling, encoded=is_encoded(context.model))
     return blocks
 
 
-def _offset_bars(offsets: Sequence[SourceOffset], penalty: float) -> BarsBlock:
-    shown = sorted(offsets, key=lambda each: -abs(each.value) / (each.high - each.low))[:MAX_SHOWN]
-    shown.sort(key=offsets.index)
-    numeric, several = offsets[0].label is None, len({each.label for each in offsets}) > 1
-    largest = max(max(abs(each.low), abs(each.high)) for each in shown)
-    places = MEASURES["rmse"].places(largest) if numeric else 3
-    bars, rows = [], []
-    for each in shown:
-        value, low, high = (
-            signed_field(number, places) for number in (each.value, each.low, each.high)
-        )
-        name = f"{each.source} (class {each.label})" if several else each.source
-        bars.append(Bar(name, each.value, value.text, error=(each.high - each.low) / 2))
-        rows.append([Field(name), value, low, high])
-    scale = "the prediction" if numeric else f"the log-odds of {offsets[0].label}"
-    if several:
-        scale = "the log probability of a class"
+def _offset_bars(
+    offsets: Sequence[SourceEffect], penalty: float, classes: Sequence[str]
+) -> BarsBlock:
+    scale = "the log-odds" if len(classes) == 2 else "the log probability of a class"
+    if not classes:
+        scale = "the prediction"
     legend = (
-        f"Added to {scale} for a source, after all members, with 95 % intervals. The "
-        f"penalty {write_number(penalty)} shrinks offsets towards zero."
+        f"Added to {scale} for a source, after all members, with 95 % intervals. The penalty "
+        f"{write_number(penalty)} shrinks offsets towards zero."
     )
-    rest = len(offsets) - len(shown)
-    if rest:
-        legend += f" {count(rest, 'other offset is', 'other offsets are')} not shown."
-    title = "Offsets of sources"
-    columns = [Heading("source")]
-    columns += [Heading(head, numeric=True) for head in ("offset", "from", "to")]
-    table = TableBlock(columns, rows, title, legend)
-    return BarsBlock(bars, f"{title}. {legend} {HALF}", signed=True, table=table)
+    return interval_bars(offsets, "Offsets of sources", legend, classes)
 
 
 def calibration_bars(record: Any) -> BarsBlock:
