@@ -388,14 +388,15 @@ def is_encoded(model: Any) -> bool:
 
 def pooling_blocks(document: PartialPoolingDocument, *, encoded: bool) -> list[Block]:
     """Show in which coefficients and intercepts sources differ, and the penalties."""
-    blocks: list[Block] = []
-    about_intercepts, about_coefficients = _differing(document)
+    of_intercepts, of_coefficients = (
+        f"{each[0].upper()}{each[1:]}." for each in _differing(document)
+    )
+    blocks: list[Block] = [of_intercepts]
     if document.intercepts:
         blocks.append(_intercept_bars(document))
-    blocks.append(f"{about_intercepts[0].upper()}{about_intercepts[1:]}.")
+    blocks.append(of_coefficients)
     if document.differences:
         blocks.append(_difference_bars(document, encoded=encoded))
-    blocks.append(f"{about_coefficients[0].upper()}{about_coefficients[1:]}.")
     rows = [
         [Field(each.name), Field(_penalty_text(each), each.value), Field(each.meaning)]
         for each in document.penalties
@@ -432,11 +433,11 @@ def interval_bars(
 ) -> BarsBlock:
     """Show the effects of sources that are furthest from zero in standard errors; count the rest.
 
-    Those of one feature are ordered by value.
+    Intercepts and offsets are ordered by value.
     """
     ordered = sorted(effects, key=lambda each: -abs(each.value) / (each.high - each.low))
     shown = ordered[:MAX_EFFECTS]
-    if len({each.feature for each in shown}) == 1:
+    if shown[0].feature is None:
         shown.sort(key=lambda each: -each.value)
     largest = max(max(abs(each.low), abs(each.high)) for each in shown)
     places = 3 if classes else MEASURES["rmse"].places(largest)
