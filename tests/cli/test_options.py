@@ -90,6 +90,7 @@ def test_methods_are_completed():
     assert complete_method("strata-") == ["strata-sources", "strata-paper"]
     assert set(complete_method("")) == {*METHODS}
     assert complete_method("rid") == ["ridge"]
+    assert complete_method("part") == ["partial-pooling"]
     assert complete_method("x") == []
 
 

@@ -412,3 +412,26 @@ def test_invalid_arrays_are_refused():
         Dataset.from_arrays(X, [0, 1, 1], sources=np.eye(3))
     with pytest.raises(ValueError, match=r"got an array of shape \(3,\)"):
         Dataset.from_arrays(X[0], [0, 1, 1])
+
+
+def test_nested_sources_of_a_table():
+    names = ["a", "site", "ward", "class"]
+    table = Table.from_texts(names, [["1", "2", "3"], ["Bern", "Bern", "Zug"], ["1", "2", "1"],
+                                     ["u", "v", ""]])  # fmt: skip
+    found = Dataset.from_table(table, "class", source=["site", "ward"])
+    assert found.feature_names == ("a",)
+    assert found.sources.tolist() == [["Bern", "1"], ["Bern", "2"]]
+    assert found.outer_sources.tolist() == ["Bern", "Bern"]
+    assert found.source_labels.tolist() == ["Bern / 1", "Bern / 2"]
+    flat = Dataset.from_table(table, "class", source="site")
+    assert flat.outer_sources is flat.source_labels is flat.sources
+    none = Dataset.from_table(table, "class")
+    assert (none.outer_sources, none.source_labels) == (None, None)
+    arrays = Dataset.from_arrays([[1.0], [2.0]], ["u", "v"], sources=[("Bern", 1), ("Zug", 2)])
+    assert arrays.sources.tolist() == [["Bern", "1"], ["Zug", "2"]]
+
+
+def test_sources_are_read_as_written(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,site,class\n1,01,u\n2,1,v\n", encoding="utf-8")
+    assert open_dataset(str(path), "class", source_column="site").sources.tolist() == ["01", "1"]

@@ -251,3 +251,16 @@ def test_wrong_sizes_in_the_directory_are_damage(model_file):
     model_file.write_bytes(data.replace(true, false))
     with pytest.raises(ValueError, match="truncated or damaged"):
         load(model_file)
+
+
+def test_columns_of_nested_sources(tmp_path):
+    model = LogisticRegression().fit([[0.0], [1.0]], ["no", "yes"])
+    pairs = [("Bern", "2"), ("Bern", "1"), ("Aarau", "1"), ("Bern", "1")]
+    save(model, tmp_path / "m.skops", source=(["site", "ward"], pairs))
+    source = load(tmp_path / "m.skops").source
+    assert source.names == ("site", "ward")
+    assert source.known == ("Aarau", "Bern")
+    assert source.known_inner == (("Aarau", "1"), ("Bern", "1"), ("Bern", "2"))
+    save(model, tmp_path / "m.skops", source=("site", ["Bern", "Aarau", "Bern"]))
+    source = load(tmp_path / "m.skops").source
+    assert (source.names, source.known, source.known_inner) == (("site",), ("Aarau", "Bern"), ())

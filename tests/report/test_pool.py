@@ -1,3 +1,6 @@
+import warnings
+from copy import copy
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from ensemblage._core import TableBlock
 from ensemblage.pool import EnsemblageClassifier, EnsemblageRegressor
-from ensemblage.report import explain_model, training_summary
+from ensemblage.report import explain_model, render, training_summary
 from ensemblage.report._pool import calibration_bars, learned
 
 
@@ -111,7 +114,9 @@ def test_source_aware_pool_of_known_sources_is_shown():
     assert "Rows of 2 known sources (Basel, Bern) are predicted by source-aware members:" in (
         found.text()
     )
-    assert [each.title for each in found.sections][:2] == ["Members", "Known sources"]
+    assert [each.title for each in found.sections][:3] == [
+        "Known sources", "Differences of sources", "Members for unknown sources",
+    ]  # fmt: skip
     piped = make_pipeline(FunctionTransformer(feature_names_out="one-to-one").fit(X), pool)
     lines = list(training_summary(piped, ["a", "b"]))[-4:]
     assert lines[0].startswith("known source (one of 2): out-of-fold log loss 0.")
@@ -143,3 +148,127 @@ def test_a_regression_pool():
     added = sum(each.contribution for each in found.document.member_predictions)
     assert y.mean() + added == pytest.approx(mean[0])
     assert next(learned(pool, ())).startswith("out-of-fold log loss ")
+
+
+def sourced(n_sources=4, *, helps=True, numeric=False, nested=False, n=240):
+    """A pool of rows whose intercept and first coefficient depend on the source, or on nothing."""
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(n, 2)), np.arange(n) % n_sources
+    ward = np.arange(n) // n_sources % 2
+    strength = 2.0 * helps
+    line = X[:, 0] + strength * rng.normal(size=n_sources)[codes]
+    line += strength * nested * rng.normal(size=(n_sources, 2))[codes, ward]
+    y = line + 0.5 * rng.normal(size=n) if numeric else line + rng.logistic(size=n) > 0
+    names = np.array([f"H{code:02}" for code in codes])
+    sources = np.column_stack([names, np.where(ward == 1, "w1", "w0")]) if nested else names
+    kind = EnsemblageRegressor if numeric else EnsemblageClassifier
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Inner sources are not unique")
+        pool = kind(["ridge" if numeric else "logistic"], cv=3, random_state=0)
+        return pool.fit(X, y, sources=sources), X, sources
+
+
+@pytest.fixture(scope="module")
+def of_classes():
+    return sourced()
+
+
+def test_scores_by_source_are_those_of_the_records(of_classes):
+    pool, _, names = of_classes
+    facts = explain_model(pool).document.sources
+    aware, blind = pool.source_pool_.pool.out_of_fold, pool.out_of_fold_
+    right = aware.pool_outputs.argmax(axis=1) == aware.y
+    log_losses = -np.log(blind.pool_outputs[np.arange(len(blind.y)), blind.y])
+    assert [each.source for each in facts.scores] == ["H00", "H01", "H02", "H03"]
+    for each in facts.scores:
+        here = names == each.source
+        assert each.rows == here.sum()
+        assert each.accuracy_known == pytest.approx(right[here].mean())
+        assert each.log_loss_unknown == pytest.approx(log_losses[here].mean())
+    assert facts.overall.log_loss_known == pytest.approx(pool.source_pool_.leaderboard[0].log_loss)
+    assert facts.change == pytest.approx(-pool.source_pool_.gain)
+    assert facts.helps
+    assert explain_model(pool).sentences[0].startswith("Knowing the source helps: out-of-fold log")
+
+
+def test_partial_pooling_of_a_pool_has_names(of_classes):
+    found = explain_model(of_classes[0], columns=["age", "dose"]).document.sources
+    pooling = found.partial_pooling
+    assert pooling.features == ["age", "dose"]
+    assert pooling.sources == ["H00", "H01", "H02", "H03"]
+    assert {each.feature for each in pooling.differences} <= {"age", "dose"}
+    assert [each.source for each in pooling.intercepts] == pooling.sources
+    assert all(each.low < each.value < each.high for each in pooling.intercepts)
+    assert 0 < found.partial_pooling_weight <= 1
+
+
+def test_offsets_have_intervals(of_classes):
+    pool, _, _ = of_classes
+    known = pool.source_pool_
+    changed = copy(pool)
+    offsets = np.column_stack([-np.arange(4.0), np.arange(4.0)]) / 8
+    changed.source_pool_ = replace(known, offsets=offsets, offset_penalty=4.0)
+    found = explain_model(changed)
+    facts = found.document.sources
+    proba = known.pool.out_of_fold.pool_outputs[:, 1]
+    for code, each in enumerate(facts.offsets):
+        here = known.codes == code
+        sd = ((proba * (1 - proba))[here].sum() + 4.0) ** -0.5
+        assert (each.label, each.value) == ("True", pytest.approx(code / 4))
+        assert each.high - each.value == pytest.approx(1.959964 * sd, rel=1e-4)
+    table = next(
+        each for each in found.text() if getattr(each, "caption", "") == "Offsets of sources"
+    )
+    assert [row[0].text for row in table.rows] == ["H03", "H02", "H01", "H00"]
+    assert "Added to the log-odds for a source" in table.legend
+    assert "Positive values favour True." in table.legend
+    assert "Offsets of sources" in render(found)
+
+
+def test_where_the_source_does_not_help_this_is_said():
+    pool, X, names = sourced(helps=False)
+    assert not pool.source_pool_.helps
+    found = explain_model(pool)
+    assert found.sentences[0].startswith("Knowing the source does not help: out-of-fold log loss")
+    assert found.sentences[0].endswith("all rows are predicted by the source-blind pool.")
+    assert found.document.sources.partial_pooling is None
+    assert found.facts["knowing the source"] == "does not help"
+    assert any("which are not used" in each for each in found.text() if isinstance(each, str))
+    assert "knowing the source does not help: rows are predicted as of an unknown source" in (
+        list(learned(pool, ()))
+    )
+    assert explain_model(pool, X, sources=names, row=0).document.source is None
+
+
+def test_a_page_of_sixty_sources_counts_those_that_are_not_shown():
+    pool, _, _ = sourced(60, numeric=True, n=600)
+    found = explain_model(pool)
+    assert len(found.document.sources.scores) == 60
+    tables = {each.caption: each for each in found.text() if isinstance(each, TableBlock)}
+    scores = tables["Scores by source"]
+    assert len(scores.rows) == 13
+    assert scores.rows[-1][0].text == "(all)"
+    assert "48 other sources are in the last line only." in scores.legend
+    intercepts = tables["Intercepts of sources"]
+    assert len(intercepts.rows) == 12
+    values = [row[1].value for row in intercepts.rows]
+    assert values == sorted(values, reverse=True)
+    text = "Shown are the 12 furthest from zero in standard errors; 48 are not."
+    assert intercepts.legend.endswith(text)
+    assert "and 52 more" in render(found)
+
+
+def test_nested_sources_of_a_pool():
+    pool, X, names = sourced(numeric=True, nested=True)
+    found = explain_model(pool, columns=["age", "dose"])
+    facts = found.document.sources
+    assert [each.source for each in facts.scores][3:6] == ["H03", "H00 / w0", "H00 / w1"]
+    assert sum(each.rows for each in facts.scores[:4]) == facts.overall.rows == 240
+    assert facts.overall.rmse_known == pytest.approx(pool.source_pool_.leaderboard[0].score)
+    assert facts.partial_pooling.outer_sources == ["H00", "H01", "H02", "H03"]
+    assert facts.partial_pooling.sources[:2] == ["H00 / w0", "H00 / w1"]
+    known = {*facts.partial_pooling.outer_sources, *facts.partial_pooling.sources}
+    assert {each.source for each in facts.partial_pooling.intercepts} <= known
+    captions = [each.caption for each in found.text() if isinstance(each, TableBlock)]
+    assert {"Scores by outer source", "Scores by inner source", "Penalties"} <= {*captions}
+    assert explain_model(pool, X, sources=names, row=0).document.source == "H00 / w0"

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from ensemblage.cli import app
 from ensemblage.datasets import Dataset, Table, make_multi_source, open_dataset
-from ensemblage.pool import EnsemblageClassifier
+from ensemblage.pool import EnsemblageClassifier, EnsemblageRegressor
 from ensemblage.sources import source_audit
 from ensemblage.studies import METHODS, ResultStore, compare, get_method, predict, train
 from ensemblage.studies._compare import is_imbalanced
@@ -114,8 +114,105 @@ def test_a_source_cannot_be_the_target_or_missing():
     table = Table.from_texts(["a", "s", "c"], [["1", "2"], ["x", ""], ["u", "v"]])
     with pytest.raises(ValueError, match="cannot be both target and source"):
         Dataset.from_table(table, "c", source="c")
-    with pytest.raises(ValueError, match="source column 's' has 1 missing values"):
+    with pytest.raises(ValueError, match="source column 's' has 1 missing value: assign"):
         Dataset.from_table(table, "c", source="s")
+    with pytest.raises(ValueError, match="source column 's' is given twice"):
+        Dataset.from_table(table, "c", source=["s", "s"])
+    with pytest.raises(ValueError, match="3 source columns are given"):
+        Dataset.from_table(table, "c", source=["s", "x", "y"])
+
+
+@pytest.fixture(scope="module")
+def nested():
+    """Rows of four hospitals with three wards each, which differ in their intercepts."""
+    rng = np.random.default_rng(0)
+    X, hospital, ward = rng.normal(size=(360, 2)), np.arange(360) % 4, np.arange(360) // 4 % 3
+    shift = 2 * rng.normal(size=4)[hospital] + 2 * rng.normal(size=(4, 3))[hospital, ward]
+    y = X[:, 0] + shift + 0.5 * rng.normal(size=360)
+    names = [(f"H{h}", f"H{h}-W{w}") for h, w in zip(hospital, ward, strict=True)]
+    return Dataset.from_arrays(X, y, sources=names)
+
+
+def test_nested_sources_are_two_columns(nested):
+    assert nested.sources.shape == (360, 2)
+    assert nested.outer_sources.tolist()[:2] == ["H0", "H1"]
+    assert nested.source_labels[0] == "H0 / H0-W0"
+    result = compare(nested, methods=["mean", "ridge", "partial-pooling"], n_splits=2)
+    assert result.summary[0].method == "partial-pooling"
+    assert result.summary[0].rmse < 0.6 * result.summary[1].rmse
+    assert result.notes[-1].startswith(
+        "4 outer sources with 12 inner sources, used by partial pooling only"
+    )
+    assert len(result.data.sources) == 12
+    assert result.residuals.row_sources[0] == "H0 / H0-W0"
+    new = compare(nested, methods=["mean", "partial-pooling"], n_splits=5, new_sources=True)
+    assert new.n_splits == 4
+    assert new.notes[0].startswith("4 outer sources, each in one fold only")
+
+
+def test_methods_of_one_level_take_the_outer_sources(nested):
+    result = compare(nested, methods=["strata-sources", "partial-pooling"], n_splits=2)
+    assert result.notes[-1] == "Only the outer sources are used by strata of sources."
+    assert not any(each.failures for each in result.methods)
+    given = get_method("strata-sources").predict_params(nested.sources, new_sources=False)
+    assert given["sources"].tolist() == nested.outer_sources.tolist()
+
+
+def test_nested_sources_in_the_wrong_order_are_refused_before_any_fit(nested, monkeypatch):
+    monkeypatch.setattr("ensemblage.studies._compare.run_study", None)
+    turned = replace(nested, sources=nested.sources[:, ::-1])
+    with pytest.raises(ValueError, match="wrong order"):
+        compare(turned, methods=["mean", "partial-pooling"])
+    same = replace(nested, sources=nested.sources[:, [0, 0]])
+    with pytest.raises(ValueError, match="identical"):
+        compare(same, methods=["mean", "partial-pooling"])
+
+
+def sources_note(sources, y=None):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.arange(60) % 2 if y is None else y
+    return " ".join(compare(X, y, ["majority"], sources=sources, n_splits=2).notes)
+
+
+def test_doubtful_sources_are_named():
+    several = ["a"] * 30 + ["b"] * 29
+    assert "Sources with one row: 1 of 3 ('c')." in sources_note([*several, "c"])
+    text = sources_note([f"row {i}" for i in range(60)])
+    assert "Sources with one row: 60 of 60 ('row 0', " in text
+    assert "Is the column an identifier of rows?" in text
+    one_class = sources_note([*several, "b"], ["no"] * 30 + ["no", "yes"] * 15)
+    assert "Sources with one class only: 1 of 2 ('a')." in one_class
+    assert "There is one source only, 'a': knowing it cannot help." in sources_note(["a"] * 60)
+    assert "The sources are numbers: each of the 3 is used" in sources_note(np.arange(60) % 3)
+    assert "numbers" not in sources_note([*several, "1"])
+
+
+def test_a_pool_of_a_numeric_target_is_given_sources(nested, monkeypatch):
+    def make(seed, n_jobs):
+        return EnsemblageRegressor(["ridge"], random_state=seed, n_jobs=n_jobs)
+
+    monkeypatch.setitem(METHODS, "auto", replace(METHODS["auto"], regressor=make))
+    trained = train(nested, "auto", n_splits=2)
+    pool = trained.model[-1]
+    assert pool.source_pool_.names.tolist()[0] == ["H0", "H0-W0"]
+    # the score is with the source known
+    assert trained.comparison.summary[0].rmse == pytest.approx(
+        pool.source_pool_.leaderboard[0].score, rel=0.02
+    )
+    assert trained.comparison.summary[0].rmse < 0.6 * pool.leaderboard_[0].score
+
+
+def test_a_pool_that_the_source_does_not_help_is_scored_without(several, monkeypatch):
+    def make(seed, n_jobs):
+        return EnsemblageClassifier(["logistic"], random_state=seed, n_jobs=n_jobs)
+
+    monkeypatch.setitem(METHODS, "auto", replace(METHODS["auto"], classifier=make))
+    rng = np.random.default_rng(0)
+    y = np.where(several.X[:, 0] + 0.5 * rng.normal(size=len(several.y)) > 0, "yes", "no")
+    trained = train(replace(several, y=y, sources=rng.permutation(several.sources)), n_splits=2)
+    pool = trained.model[-1]
+    assert not pool.source_pool_.helps
+    assert trained.comparison.summary[0].accuracy == pytest.approx(pool.leaderboard_[0].score)
 
 
 def test_the_command_compares_with_sources(several, tmp_path):

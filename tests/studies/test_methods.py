@@ -90,7 +90,6 @@ def test_methods_are_ours_or_baselines():
 def test_fields_may_differ_between_tasks():
     assert methods_for("classification")["svm"].quick == {"gamma": "scale"}
     assert methods_for("regression")["svm"].quick == {"regressor__gamma": "scale"}
-    assert get_method("auto", "regression").takes == ("groups",)
     with pytest.raises(ValueError, match="'ridge' is not for classification"):
         make_model(METHODS["ridge"], homes().columns, 0)
 
@@ -273,8 +272,8 @@ def test_library_estimators_are_marked_and_pipelines_take_raw_rows():
 
 def test_default_methods_need_sources_only_if_they_are_known():
     assert set(methods_for("classification")) - set(named_methods(None, sources=False)) == {
-        "strata-sources"
-    }
+        "strata-sources", "partial-pooling",
+    }  # fmt: skip
     assert set(named_methods(None, sources=True)) == set(methods_for("classification"))
     quick = named_methods(None, sources=False, quick=True)
     assert not {"strata-paper", "inner-bayesnet"} & set(quick)

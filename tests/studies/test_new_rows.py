@@ -3,7 +3,7 @@ import pytest
 
 from ensemblage.datasets import ReadOptions
 from ensemblage.persistence import SavedModel, SourceColumn
-from ensemblage.studies import read_rows
+from ensemblage.studies import open_rows, read_rows
 
 SAVED = SavedModel(
     None,
@@ -76,10 +76,56 @@ def test_sources_are_read_as_text(tmp_path):
 def test_unknown_and_missing_sources_are_noted(tmp_path):
     rows = read_rows(SOURCE_AWARE, write(tmp_path, "site,size\nLima,1\nRome,2\n,3\nLima,4\n"))
     assert rows.sources.tolist() == ["Lima", "Rome", None, "Lima"]
-    (note,) = rows.notes
+    note, remedy = rows.notes
     assert note == (
-        "Unknown sources, predicted without the source: 'Lima' (2 rows), missing (1 row)."
+        "3 of 4 rows are of 2 unknown sources in column 'site', and predicted without the source: "
+        "'Lima' (2 rows), missing (1 row)."
     )
+    assert "`adapt()`" in remedy
     rows = read_rows(SOURCE_AWARE, write(tmp_path, "size\n1\n2\n"))
     assert rows.sources is None
-    assert "There is no column 'site'" in rows.notes[-1]
+    assert rows.notes[-2] == (
+        "There is no column 'site': all rows are predicted as of an unknown source."
+    )
+    assert "`adapt()`" in rows.notes[-1]
+
+
+def test_numeric_sources_are_known_however_they_are_written(tmp_path):
+    saved = SavedModel(None, ("size",), ("numeric",), source=SourceColumn("site", ("1", "02")))
+    rows = read_rows(saved, write(tmp_path, "site,size\n1.0,1\n1,2\n02,3\n2,4\n,5\n"))
+    assert rows.sources.tolist() == ["1", "1", "02", "2", None]
+
+
+NESTED = SavedModel(
+    None, ("size",), ("numeric",), "class",
+    source=SourceColumn("site", ("Bern", "Rome"), "ward", (("Bern", "1"), ("Rome", "1"))),
+)  # fmt: skip
+
+
+def test_nested_sources_are_read_and_unknown_ones_noted_by_level(tmp_path):
+    lines = "site,ward,size\nBern,1,1\nRome,2,1\nRome,,1\nLima,1,1\n"
+    rows = open_rows(NESTED, write(tmp_path, lines), whole=True)
+    (new,) = rows
+    assert new.sources.tolist() == [["Bern", "1"], ["Rome", "2"], ["Rome", None], ["Lima", "1"]]
+    outer, inner, _ = rows.notes
+    assert "1 of 4 rows is of 1 unknown source in column 'site'" in outer
+    assert "'Lima' (1 row)" in outer
+    assert inner == (
+        "2 of 4 rows are of a known 'site', but an unknown 'ward', and predicted as of the known "
+        "one: 'Rome / 2' (1 row), 'Rome / missing' (1 row)."
+    )
+    found = rows.unknown_sources
+    assert (found.rows, found.sources, found.missing) == (1, {"Lima": 1}, 0)
+    assert (found.inner_rows, [*found.inner_sources]) == (2, ["Rome / 2", "Rome / missing"])
+
+
+def test_a_file_without_a_column_of_nested_sources(tmp_path):
+    rows = open_rows(NESTED, write(tmp_path, "site,size\nBern,1\nLima,2\n"), whole=True)
+    (new,) = rows
+    assert new.sources.tolist() == [["Bern", None], ["Lima", None]]
+    assert "There is no column 'ward': rows are predicted by their 'site' only." in rows.notes
+    assert (rows.unknown_sources.rows, rows.unknown_sources.absent_columns) == (1, ("ward",))
+    rows = open_rows(NESTED, write(tmp_path, "ward,size\n1,1\n1,2\n"), whole=True)
+    assert next(iter(rows)).sources.tolist() == [[None, "1"], [None, "1"]]
+    assert rows.notes[0].startswith("There is no column 'site': all rows are predicted as of an")
+    assert (rows.unknown_sources.rows, rows.unknown_sources.missing) == (2, 2)

@@ -114,9 +114,11 @@ def test_sources_are_passed_block_by_block(tmp_path):
     saved = SavedModel(BySource(), ("size",), ("numeric",), source=SourceColumn("site", ("Bern",)))
     done = predict(saved, tmp_path / "new.csv", tmp_path / "out.csv", block_rows=4)
     assert (tmp_path / "out.csv").read_text().split()[1:] == ["yes", "no", "no"] * 10
-    (note,) = done.notes
-    assert note.startswith("Unknown sources, predicted without the source: 'Rome' (10 rows), ")
-    assert "missing" in note
+    assert done.notes[0] == (
+        "20 of 30 rows are of 2 unknown sources in column 'site', and predicted without the "
+        "source: 'Rome' (10 rows), missing (10 rows)."
+    )
+    assert (done.unknown_sources.rows, done.unknown_sources.sources) == (20, {"Rome": 10})
 
 
 class WithStd:

@@ -58,9 +58,11 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     ],
     *,
     source: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--source", metavar="COLUMN", help="The column with each row's source (site, hospital)."
+            "--source", metavar="COLUMN",
+            help="The column with each row's source (site, hospital). Twice for nested sources: "
+            "the first, outer one is left out, and the second is not a feature.",
         ),
     ] = None,
     time: Annotated[
@@ -174,7 +176,7 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         show_json(document)
     else:
         _show(document)
-    for text in dataset.notes:
+    for text in dataset.notes if document.data is None else document.data.notes:
         note(text)
     _write(document, csv, latex)
     if report is not None:

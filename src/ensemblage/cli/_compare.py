@@ -158,7 +158,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         options=read_options(read), task=task, draw=(QUICK_ROWS, seed) if quick else None,
     )  # fmt: skip
     names = method or usual_methods(
-        task=dataset.task, sources=source is not None, quick=quick, n_columns=dataset.X.shape[1]
+        task=dataset.task, sources=bool(source), quick=quick, n_columns=dataset.X.shape[1]
     )
     methods = [get_method(name, dataset.task.name) for name in names]
     with ExitStack() as stack:

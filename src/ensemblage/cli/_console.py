@@ -58,6 +58,7 @@ IN_COMMANDS = {
     "dates": "--read dates=ORDER",
     "encoding": "--read encoding=NAME",
     "sheet": "--read sheet=NAME",
+    "adapt()": "`ensemblage adapt MODEL DATA`",
     "list_datasets()": "`ensemblage datasets`",
     "save()": "`ensemblage fit`",
 }

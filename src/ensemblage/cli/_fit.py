@@ -116,11 +116,15 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         with progress_bar(f"Fitting {chosen.label}", compiles=chosen.ours) as progress:
             trained = train(dataset, method, **how, progress=progress)
         saved = {"ignored": left_out, "X": dataset.X}
-        if source is not None and dataset.sources is not None:
-            if "sources" in chosen.takes:
-                saved["source"] = (source, dataset.sources)
+        if source and dataset.sources is not None:
+            used = source if chosen.nests_sources else source[:1]
+            if "sources" not in chosen.takes:
+                used = []
+            elif len(used) == 1:
+                saved["source"] = (used[0], dataset.outer_sources)
             else:
-                saved["ignored"] = [*left_out, source]
+                saved["source"] = (used, dataset.sources)
+            saved["ignored"] = [*left_out, *source[len(used) :]]
     _save_and_show(trained, saved, output, as_json=as_json)
 
 
@@ -180,7 +184,7 @@ def _save_and_show(trained: Trained, saved: dict[str, Any], output: Path, *, as_
         show_json(replace(training, model=str(output)))
     else:
         _show(trained, training)
-    for text in (*training.notes, *trained.warnings):
+    for text in dict.fromkeys((*training.notes, *trained.warnings)):
         note(text)
     say(f"Saved to {output}.", stderr=True)
 

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 # Copied from the registry, which imports scikit-learn; a test compares the two.
 METHOD_NAMES = (
     "majority, logistic, svm, forest, boosting, "
-    "strata, strata-sources, strata-paper, "
+    "strata, strata-sources, partial-pooling, strata-paper, "
     "subspace, bayesnet, inner-bayesnet, tree, auto"
 )
 REGRESSION_METHOD_NAMES = (
-    "mean, ridge, svm, forest, boosting, strata, strata-sources, subspace, tree, auto"
+    "mean, ridge, svm, forest, boosting, strata, strata-sources, partial-pooling, subspace, tree, "
+    "auto"
 )
 AUTO = "auto"
 LARGEST_SEED = 2**32 - 1
@@ -134,11 +135,12 @@ Drop = Annotated[
     typer.Option("--drop", metavar="COLUMN", help="Ignore a column (may be repeated)."),
 ]
 Source = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--source", metavar="COLUMN",
-        help="The column with the source of each row (site, hospital, sensor). Used by strata of "
-        "sources and, in classification, by the pool; not a feature of the other methods.",
+        help="The column with the source of each row (site, hospital, sensor). Twice for nested "
+        "sources, the outer one first (hospital, ward). Used by the pool, partial pooling and "
+        "strata of sources; not a feature of the other methods.",
     ),
 ]  # fmt: skip
 Rows = Annotated[

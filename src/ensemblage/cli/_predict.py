@@ -93,6 +93,8 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     prints = output is None or as_json
     check_outputs(made, inputs=[model, data], force=force, prints=prints)
     saved = load_model(model)
+    from msgspec.structs import replace
+
     seen: list[tuple[NewRows, Predictions]] = []
     with late_bar(f"Scanning {data_name(data)} (MB)") as advance:
         rows = open_rows(
@@ -109,7 +111,8 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     if output is not None:
         say(f"{done.n_rows} predictions written to {output}.", stderr=True)
     for new, predictions in seen:
-        show_json(_document(predictions, output, new._replace(notes=done.notes)))
+        document = _document(predictions, output, new._replace(notes=done.notes))
+        show_json(replace(document, unknown_sources=done.unknown_sources))
     for sentence in done.notes:
         note(sentence)
     if done.classes and not done.has_probabilities:

@@ -50,6 +50,7 @@ from ._summary import range_text as range_text
 from ._table import NUMERIC_OR_LABEL as NUMERIC_OR_LABEL
 from ._table import Table as Table
 from ._table import is_missing as is_missing
+from ._table import parse_number as parse_number
 
 __all__ = [
     "Dataset",

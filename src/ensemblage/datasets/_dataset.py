@@ -242,8 +242,9 @@ class Dataset:
         Where the rows were read from.
     categories : mapping of str to tuple of str, default={}
         Declared categories, in order, including those that do not occur.
-    sources : ndarray of shape (n_rows,) or None, default=None
-        Source of each row, as text; not among the columns of ``X``.
+    sources : ndarray of shape (n_rows,) or (n_rows, 2), or None, default=None
+        Source of each row, as text, or its outer and its inner source; not among the columns of
+        ``X``.
     notes : tuple of str, default=()
         How the file was read, and what may affect results: dropped rows, duplicate rows,
         identifier columns.
@@ -284,6 +285,19 @@ class Dataset:
         return dict(zip(labels.tolist(), counts.tolist(), strict=True))
 
     @property
+    def outer_sources(self) -> NDArray[np.str_] | None:  # numpydoc ignore=RT01
+        """Source of each row, the outer one if sources are nested."""
+        nested = self.sources is not None and self.sources.ndim == 2
+        return self.sources[:, 0] if nested else self.sources  # type: ignore[index]
+
+    @property
+    def source_labels(self) -> NDArray[np.str_] | None:  # numpydoc ignore=RT01
+        """Source of each row as one text, ``outer / inner`` if sources are nested."""
+        if self.sources is None or self.sources.ndim == 1:
+            return self.sources
+        return np.array([" / ".join(each) for each in self.sources.tolist()], dtype=str)
+
+    @property
     def max_folds(self) -> int:  # numpydoc ignore=RT01
         """Largest number of folds: rows of the largest class, or half of all rows in regression."""
         return max(self.classes.values(), default=len(self.y) // 2)
@@ -298,7 +312,7 @@ class Dataset:
         description: str = "",
         origin: str = "",
         drop: Sequence[str] = (),
-        source: str | None = None,
+        source: str | Sequence[str] | None = None,
         task: str | None = None,
     ) -> Dataset:
         """Split a table into features and target.
@@ -317,8 +331,9 @@ class Dataset:
             Where the table was read from.
         drop : sequence of str, default=()
             Columns to drop, for example identifiers.
-        source : str, default=None
-            The column with the source of each row; it is not used as a feature.
+        source : str or sequence of str, default=None
+            The column with the source of each row, or two columns if sources are nested, the outer
+            one first; they are not used as features.
         task : {"classification", "regression"}, default=None
             The task. By default it is classification if the target is not numeric, has at most
             five distinct values, or has at most twenty distinct integers that occur at least twice
@@ -340,7 +355,8 @@ class Dataset:
         available = set(table.names)
         for each in (each for each in drop if each not in available):
             table.column(each)  # raises an error
-        others = {target, source, *drop}
+        levels = [source] if isinstance(source, str) else list(source or ())
+        others = {target, *levels, *drop}
         names = [each for each in table.names if each not in others]
         if not names:
             raise ValueError(f"There are no features: the only column is the target {target!r}.")
@@ -354,7 +370,7 @@ class Dataset:
                 f"Every column except the target {target!r} is constant: there is nothing to learn."
             )
         n_missing = int((~known).sum())
-        sources = None if source is None else _source_names(table, source, target)[known]
+        sources = _source_names(table.take(known), levels, target, drop) if levels else None
         missing = f"Rows with a missing value of {target!r}, left out: {n_missing}."
         notes = [missing] if n_missing else []
         return cls(
@@ -379,8 +395,8 @@ class Dataset:
             The features; a Dataset is returned unchanged.
         y : array-like of shape (n_rows,), default=None
             The target; not needed if ``X`` is a Dataset.
-        sources : array-like of shape (n_rows,), default=None
-            The source of each row.
+        sources : array-like of shape (n_rows,) or (n_rows, 2), default=None
+            The source of each row, or its outer and its inner source.
         task : {"classification", "regression"}, default=None
             By default inferred from ``y``, see :meth:`from_table`.
 
@@ -406,9 +422,13 @@ class Dataset:
             raise TypeError("`y` is None: the target is required unless `X` is a Dataset.")
         columns = _columns(X)
         names = [each.name for each in columns]
-        target, source = (_unused(name, names) for name in ("class", "source"))
+        target, *levels = (_unused(name, names) for name in ("class", "source", "inner source"))
         given = [_one_column(y, target)]
-        given += [] if sources is None else [_one_column(sources, source)]
+        if np.ndim(sources) == 2 and np.shape(sources)[1] == 2:
+            both = np.asarray(sources, dtype=object).T
+            given += [_one_column(column, name) for column, name in zip(both, levels, strict=True)]
+        elif sources is not None:
+            given.append(_one_column(sources, levels[0]))
         for each in given:
             if each.n_rows != columns[0].n_rows:
                 raise ValueError(
@@ -417,7 +437,7 @@ class Dataset:
                 )
         return cls.from_table(
             _table([*columns, *given]), target, name="the rows",
-            source=None if sources is None else source, task=task,
+            source=[each.name for each in given[1:]], task=task,
         )  # fmt: skip
 
 
@@ -443,16 +463,36 @@ def align_columns(
     return features
 
 
-def _source_names(table: Table, source: str, target: str) -> Array:
-    if source == target:
-        raise ValueError(f"The column {source!r} cannot be both target and source.")
-    column = table.column(source)
-    if is_missing(column).any():
+def _source_names(table: Table, levels: Sequence[str], target: str, drop: Sequence[str]) -> Array:
+    """Read the source of each row, or its outer and its inner source, as text."""
+    if len(levels) > 2:
         raise ValueError(
-            f"The source column {source!r} has {int(is_missing(column).sum())} missing values: "
-            "assign these rows to a source, or drop them."
+            f"{len(levels)} source columns are given ({listing(map(repr, levels))}): give one, or "
+            "two if sources are nested, the outer one first."
         )
-    return np.array(_texts(column), dtype=str)
+    if len(set(levels)) < len(levels):
+        raise ValueError(
+            f"The source column {levels[0]!r} is given twice: give it once, or for nested sources "
+            "two columns, the outer one first."
+        )
+    found = []
+    for source in levels:
+        if source == target:
+            raise ValueError(f"The column {source!r} cannot be both target and source.")
+        if source in drop:
+            raise ValueError(
+                f"The column {source!r} is both the source and dropped: leave it out of `drop`; a "
+                "source is not a feature."
+            )
+        column = table.column(source)
+        n_missing = int(is_missing(column).sum())
+        if n_missing:
+            raise ValueError(
+                f"The source column {source!r} has {count(n_missing, 'missing value')}: assign "
+                "these rows to a source, or drop them."
+            )
+        found.append(np.array(_texts(column), dtype=str))
+    return found[0] if len(found) == 1 else np.column_stack(found)
 
 
 def _check_magnitudes(features: Table) -> None:

@@ -83,7 +83,7 @@ def open_dataset(
     *,
     data_dir: str | PathLike[str] | None = None,
     drop: Sequence[str] = (),
-    source_column: str | None = None,
+    source_column: str | Sequence[str] | None = None,
     options: ReadOptions | Mapping[str, Any] | None = None,
     task: str | None = None,
     draw: tuple[int, int] | tuple[int, int, bool] | None = None,
@@ -101,8 +101,9 @@ def open_dataset(
         A folder of CSV files, for named datasets.
     drop : sequence of str, default=()
         Columns of a file to drop.
-    source_column : str, default=None
-        The column of a file with the source of each row.
+    source_column : str or sequence of str, default=None
+        The column of a file with the source of each row, or two columns if sources are nested, the
+        outer one first.
     options : dict, default=None
         How to read a file, see :func:`read_table`.
     task : {"classification", "regression"}, default=None
@@ -145,7 +146,9 @@ def open_dataset(
 
 def _open_file(path: str, target: str | None, draw: Any, options: Any, **given: Any) -> Dataset:
     # labels are kept as written: "01" is not "1"
-    kinds = {} if target is None else {target: NUMERIC_OR_LABEL}
+    source = given.get("source") or ()
+    kinds = dict.fromkeys([source] if isinstance(source, str) else source, CATEGORICAL)
+    kinds |= {} if target is None else {target: NUMERIC_OR_LABEL}
     if draw is None:
         table = read_table(path, kinds=kinds, options=options)
     else:

@@ -82,8 +82,8 @@ class DataSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             for kind, column in zip(dataset.kinds, dataset.X.T, strict=True)
         ]
         sources = dict[str, int]()
-        if dataset.sources is not None:
-            names, counts = np.unique(dataset.sources, return_counts=True)
+        if dataset.source_labels is not None:
+            names, counts = np.unique(dataset.source_labels, return_counts=True)
             sources = dict(zip(names.tolist(), counts.tolist(), strict=True))
         regression = dataset.task is REGRESSION
         return cls(

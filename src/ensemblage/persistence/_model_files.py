@@ -105,14 +105,18 @@ class _Version(msgspec.Struct, frozen=True):
 
 
 class SourceColumn(msgspec.Struct, frozen=True):
-    """The source column of a model.
+    """The source column of a model, or both columns of nested sources.
 
     Parameters
     ----------
     name : str
-        The column name.
+        The column name; of nested sources, that of the outer ones.
     known : tuple of str
-        The sources in the training data.
+        The sources in the training data; of nested sources, the outer ones.
+    inner : str or None, default=None
+        The column of the inner sources.
+    known_inner : tuple of (str, str), default=()
+        Outer and inner source of each pair in the training data.
 
     Examples
     --------
@@ -123,6 +127,21 @@ class SourceColumn(msgspec.Struct, frozen=True):
 
     name: str
     known: tuple[str, ...]
+    inner: str | None = None
+    known_inner: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, columns: str | Sequence[str], values: Iterable[Any]) -> SourceColumn:
+        if isinstance(columns, str):
+            return cls(columns, _distinct(values))
+        outer, inner = columns
+        pairs = sorted({(str(each[0]), str(each[1])) for each in values})
+        return cls(outer, _distinct(each for each, _ in pairs), inner, tuple(pairs))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, the outer one first."""
+        return (self.name,) if self.inner is None else (self.name, self.inner)
 
 
 class _Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,7 +208,7 @@ def save(
     kinds: Sequence[str] = (),
     target: str | None = None,
     ignored: Sequence[str] = (),
-    source: tuple[str, Iterable[Any]] | None = None,
+    source: tuple[str | Sequence[str], Iterable[Any]] | None = None,
     X: NDArray[Any] | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> None:
@@ -212,7 +231,8 @@ def save(
     ignored : sequence of str, default=()
         Columns of the training file that were dropped.
     source : tuple of str and iterable, default=None
-        The source column of a source-aware model, and its values.
+        The source column of a source-aware model, and its values; of nested sources both columns,
+        and pairs of values.
     X : ndarray of shape (n_rows, n_columns), default=None
         The training rows. The range or the categories of each column are saved, so that
         ``read_rows`` can report unseen categories and rows outside the training range.
@@ -243,7 +263,7 @@ def save(
         target=target,
         classes=_class_names(model),
         ignored=tuple(ignored),
-        source=None if source is None else SourceColumn(source[0], _distinct(source[1])),
+        source=None if source is None else SourceColumn.of(*source),
         training_ranges=None if X is None else TrainingRanges.of(X, kinds),
         details=dict(details or {}),
         versions=versions,

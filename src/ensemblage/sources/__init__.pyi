@@ -36,9 +36,11 @@ from ._source_codes import encode_sources as encode_sources
 from ._source_codes import expanding_folds as expanding_folds
 from ._source_codes import expect_source_names as expect_source_names
 from ._source_codes import lookup_sources as lookup_sources
+from ._source_codes import outer_sources as outer_sources
 from ._source_codes import read_periods as read_periods
 from ._source_codes import source_column as source_column
 from ._source_codes import source_folds as source_folds
+from ._source_codes import source_labels as source_labels
 from ._source_codes import split_fitted_column as split_fitted_column
 from ._source_codes import split_source_column as split_source_column
 from ._source_measures import MIN_WINDOWS as MIN_WINDOWS

@@ -16,11 +16,15 @@ from ensemblage._core import listing, suggestion
 from ensemblage.datasets import Dataset, DataSummary
 from ensemblage.persistence import SavedModel
 from ensemblage.sources import SourceAudit, source_audit
-from ensemblage.studies._methods import get_method, make_model
+from ensemblage.studies._methods import METHODS, get_method, make_model
 from ensemblage.studies._runner import interrupts_explained
 from ensemblage.studies._store import ResultStore
 
 MILLISECONDS_PER_DAY = 86_400_000
+NESTED = (
+    "The outer sources are left out, each with all of its inner ones; the column of the inner "
+    "sources is not a feature."
+)
 
 
 class AuditDocument(SourceAudit, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,9 +78,10 @@ def audit(
             "An audit needs the source of each row, or its time: name the column by "
             "`source_column` or `time`."
         )
-    times = None
+    dataset, times = _by_outer_source(dataset), None
     if time is not None:
         dataset, times = split_times(dataset, time)
+    _refuse_source_method(method)
     if isinstance(method, SavedModel):
         dataset = _with_columns_of(method, dataset)
         model, label, method = clone(method.model), f"the method of {name}", name
@@ -108,6 +113,21 @@ def audit(
         **structs.asdict(found), dataset=dataset.name, method=method, label=label,
         data=DataSummary.of_dataset(dataset),
     )  # fmt: skip
+
+
+def _by_outer_source(dataset: Dataset) -> Dataset:
+    if dataset.sources is None or dataset.sources.ndim == 1:
+        return dataset
+    return replace(dataset, sources=dataset.outer_sources, notes=(*dataset.notes, NESTED))
+
+
+def _refuse_source_method(method: str | SavedModel) -> None:
+    used = str(method.details.get("method")) if isinstance(method, SavedModel) else method
+    if used in METHODS and METHODS[used].needs_sources:
+        raise ValueError(
+            f"The method {used!r} needs the source of each row, which an audit leaves out: audit "
+            "another one, such as 'auto'."
+        )
 
 
 def split_times(dataset: Dataset, time: str) -> tuple[Dataset, NDArray[Any]]:

@@ -24,7 +24,7 @@ from ensemblage._core import (
     suggestion,
     text_table,
 )
-from ensemblage.datasets import Dataset, DataSummary, dataset_fingerprint
+from ensemblage.datasets import Dataset, DataSummary, dataset_fingerprint, parse_number
 from ensemblage.evaluation import (
     DECIDING,
     MEASURES,
@@ -43,9 +43,11 @@ from ensemblage.sources import (
     Periods,
     Predicted,
     class_measures,
+    encode_sources,
     interval_text,
     next_period,
     read_periods,
+    source_labels,
     summary_of,
 )
 from ensemblage.studies._audit import split_times
@@ -60,7 +62,7 @@ from ensemblage.studies._methods import (
     named_methods,
     wide_notes,
 )
-from ensemblage.studies._runner import run_study
+from ensemblage.studies._runner import recorded_warnings, run_study
 from ensemblage.studies._store import ResultStore
 from ensemblage.studies._study import (
     TEST_ROWS,
@@ -87,6 +89,8 @@ MAX_RESIDUALS = 2000
 SMALL = 50_000
 # Marks a method of this library in a table.
 MARK = "*"
+# Sources that are named in a note.
+MAX_NAMED = 5
 # Other measures shown in the table, at a width of 80 characters.
 MAX_OTHER_MEASURES = 3
 
@@ -146,8 +150,9 @@ def compare(
         that predict a standard deviation.
     groups : array-like of shape (n_rows,), default=None
         Rows that belong together, such as those of one patient: each group is in one fold only.
-    sources : array-like of shape (n_rows,), default=None
-        The source of each row, such as a hospital or site. Source-aware methods use it.
+    sources : array-like of shape (n_rows,) or (n_rows, 2), default=None
+        The source of each row, such as a hospital or site, or its outer and its inner source, such
+        as a hospital and a ward of it. Source-aware methods use it.
     n_splits : int, default=5
         Folds per repeat.
     n_repeats : int, default=1
@@ -157,7 +162,8 @@ def compare(
     n_jobs : int, default=None
         Processes, as in joblib; the scores are the same for any number.
     new_sources : bool, default=False
-        Test on sources that are not in the training rows; needs ``sources``. ``expected`` is then a
+        Test on sources (the outer ones, if nested) that are not in the training rows; needs
+        ``sources``. ``expected`` is then a
         random-effects summary over the left-out sources, see
         :func:`ensemblage.sources.source_audit`.
     time : array-like of shape (n_rows,) or str, default=None
@@ -555,7 +561,7 @@ def _n_sources(dataset: Dataset) -> int:
         raise ValueError(
             "`new_sources` needs the source of each row: name its column by `source_column`."
         )
-    n_sources = len(np.unique(dataset.sources))
+    n_sources = len(np.unique(dataset.outer_sources))  # type: ignore[arg-type]
     if n_sources < 2:
         raise ValueError(
             f"`new_sources` needs two or more sources, got {n_sources}: the test folds are sources "
@@ -568,12 +574,14 @@ def source_notes(
     dataset: Dataset, methods: Mapping[str, Method], new_sources: bool
 ) -> Iterator[str]:
     """Note which methods use the source of the rows, and what the scores estimate."""
-    if dataset.sources is None:
+    if dataset.sources is None or dataset.outer_sources is None:
         return
-    n_sources = len(np.unique(dataset.sources))
+    n_sources = len(np.unique(dataset.outer_sources))
+    nested = dataset.sources.ndim == 2
     if new_sources:
         yield (
-            f"{n_sources} sources, each in one fold only: every source is tested by models fitted "
+            f"{n_sources} {'outer ' * nested}sources, each in one fold only: every source is "
+            "tested by models fitted "
             "without it, so that the scores estimate the performance on a new source. The source "
             "is not a feature."
             + " Confidence and prediction intervals take three or more."
@@ -593,10 +601,53 @@ def source_notes(
             f"{listed(names)} {'uses' if len(names) == 1 else 'use'} the source"
         )
     remedy = " Without `source_column`, the source is a feature like any other." if blind else ""
+    sources = count(n_sources, "source")
+    if nested:
+        n_inner = len(np.unique(dataset.sources, axis=0))
+        sources = f"{count(n_sources, 'outer source')} with {count(n_inner, 'inner source')}"
     yield (
-        f"{n_sources} sources, {used}.{remedy} The scores are for known sources: a comparison with "
+        f"{sources}, {used}.{remedy} The scores are for known sources: a comparison with "
         "`new_sources` estimates the performance on a new one."
     )
+    flat = [each.label for each in methods.values() if not each.nests_sources]
+    flat = [label for label in flat if label in aware]
+    if nested and flat:
+        yield f"Only the outer sources are used by {listed(flat)}."
+    yield from _doubtful_sources(dataset)
+
+
+def _doubtful_sources(dataset: Dataset) -> Iterator[str]:
+    """Note what is unusual about the sources; refuse nested ones in the wrong order."""
+    assert dataset.sources is not None  # noqa: S101  by the caller
+    with recorded_warnings() as warned:
+        names, codes = encode_sources(dataset.sources, dataset.X, allow_nested=True)
+    yield from warned
+    labels, counts = source_labels(names), np.bincount(codes)
+    if len(labels) == 1:
+        yield f"There is one source only, {labels[0]!r}: knowing it cannot help."
+        return
+    single = counts == 1
+    if single.any():
+        few = [labels[k] for k in np.flatnonzero(single)]
+        yield (
+            f"Sources with one row: {single.sum()} of {len(labels)} "
+            f"({listing(map(repr, few), MAX_NAMED)})."
+            + " Is the column an identifier of rows?"
+            * bool(single.mean() > 0.5)
+        )
+    if dataset.classes:
+        pairs = np.unique(np.column_stack([codes, np.unique(dataset.y, return_inverse=True)[1]]),
+                          axis=0)  # fmt: skip
+        one = (np.bincount(pairs[:, 0]) == 1) & ~single
+        if one.any():
+            few = [labels[k] for k in np.flatnonzero(one)]
+            yield (
+                f"Sources with one class only: {one.sum()} of {len(labels)} "
+                f"({listing(map(repr, few), MAX_NAMED)}). What is fitted to them is shrunk towards "
+                "the other sources by the pool and by partial pooling."
+            )
+    if not any(np.isnan(parse_number(each)) for each in np.unique(dataset.sources).tolist()):
+        yield f"The sources are numbers: each of the {len(labels)} is used as a name."
 
 
 def _expected(
@@ -622,8 +673,8 @@ def _expected(
         # no intervals: their coverage is among the scores
         output = np.column_stack([output, np.full((len(output), 2), np.nan)])
         truth, measures = dataset.y[own], VALUE_MEASURES
-    assert dataset.sources is not None  # noqa: S101  by the caller
-    sources = dataset.sources[own]
+    assert dataset.outer_sources is not None  # noqa: S101  by the caller
+    sources = dataset.outer_sources[own]
     groups = [np.flatnonzero(sources == each) for each in np.unique(sources)]
     summaries = []
     for measure in measures:
@@ -658,7 +709,7 @@ def kept_residuals(
         dataset.y[own],
         np.concatenate(predicted)[shown],
         None if None in intervals else np.concatenate(intervals)[shown],
-        None if dataset.sources is None or ordered else dataset.sources[own],
+        None if dataset.source_labels is None or ordered else dataset.source_labels[own],
     )
     return Residuals(
         method=method.name, label=method.label, observed=tuple(found.y.tolist()),

@@ -461,6 +461,33 @@ class TrainingDocument(MeanScores, frozen=True, kw_only=True, forbid_unknown_fie
     ] = None
 
 
+@documented
+class UnknownSources(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rows to predict whose source was not in training."""
+
+    rows: Annotated[
+        Count, Meta(description="Rows of an unknown source; they are predicted without a source.")
+    ]
+    sources: Annotated[
+        dict[str, Count], Meta(description="Rows of each unknown source, the most frequent first.")
+    ]
+    missing: Annotated[Count, Meta(description="Those of these rows that have no source.")]
+    inner_rows: Annotated[
+        Count,
+        Meta(
+            description="Of nested sources: rows of a known outer source whose inner source is "
+            "unknown; they are predicted as rows of the outer source."
+        ),
+    ] = 0
+    inner_sources: Annotated[
+        dict[str, Count],
+        Meta(description="Rows of each such pair of sources, as `outer / inner`."),
+    ] = {}
+    absent_columns: Annotated[
+        tuple[str, ...], Meta(description="Columns of sources that the file does not have.")
+    ] = ()
+
+
 class PredictionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Output of ``predict`` with ``--json``."""
 
@@ -503,6 +530,10 @@ class PredictionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_field
             description="90 % prediction interval of each row; null in classification, or if the "
             "model gives none."
         ),
+    ] = None
+    unknown_sources: Annotated[
+        UnknownSources | None,
+        Meta(description="Rows of unknown sources; null if the model uses no source."),
     ] = None
 
 

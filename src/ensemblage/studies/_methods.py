@@ -71,6 +71,8 @@ class Method:
         source-aware: it uses a known source in prediction too.
     needs_sources : bool, default=False
         Whether sources are required.
+    nests_sources : bool, default=False
+        Whether its sources may be nested; other methods take the outer ones.
     complexity : int, default=3
         0 for a constant prediction, 1 for one small model, 2 for many trees, 3 for a
         hyperparameter search or an ensemble of models. A comparison prefers the least complex of
@@ -103,6 +105,7 @@ class Method:
     handles_raw_tables: bool = False
     takes: tuple[str, ...] = ()
     needs_sources: bool = False
+    nests_sources: bool = False
     complexity: int = 3
     superlinear: bool = False
     seconds: float = 1.0
@@ -152,8 +155,8 @@ class Method:
 
         Parameters
         ----------
-        sources : ndarray of shape (n_rows,) or None
-            Source of each training row.
+        sources : ndarray of shape (n_rows,) or (n_rows, 2), or None
+            Source of each training row, or its outer and its inner source.
         new_sources : bool
             Whether predictions are for sources that are not in the training rows.
 
@@ -170,8 +173,10 @@ class Method:
         if sources is None:
             return {}
         known = self.needs_sources or not new_sources
+        outer = sources if sources.ndim == 1 else sources[:, 0]
+        values = {"groups": outer, "sources": sources if self.nests_sources else outer}
         wanted = {"groups": new_sources, "sources": known}
-        return {f"model__{name}": sources for name in self.takes if wanted[name]}
+        return {f"model__{name}": values[name] for name in self.takes if wanted[name]}
 
     def predict_params(
         self, sources: NDArray[Any] | None, new_sources: bool
@@ -180,8 +185,8 @@ class Method:
 
         Parameters
         ----------
-        sources : ndarray of shape (n_rows,) or None
-            Source of each row to predict.
+        sources : ndarray of shape (n_rows,) or (n_rows, 2), or None
+            Source of each row to predict, or its outer and its inner source.
         new_sources : bool
             Whether these sources are not in the training rows.
 
@@ -192,7 +197,8 @@ class Method:
         """
         if sources is None or new_sources or "sources" not in self.takes:
             return {}
-        return {"sources": sources}
+        nested = sources.ndim == 2
+        return {"sources": sources[:, 0] if nested and not self.nests_sources else sources}
 
 
 def tuned(estimator: Any, grid: dict[str, list[Any]], seed: int, n_jobs: int | None) -> Any:
@@ -312,6 +318,16 @@ METHODS = {
             seconds=4.0,
         ),
         Method(
+            "partial-pooling", "partial pooling",
+            "logistic regression with coefficients of each source, shrunk towards common ones; "
+            "needs sources",
+            _ours("sources.PartialPoolingClassifier"), _ours("sources.PartialPoolingRegressor"),
+            {"description": "linear regression with coefficients of each source, shrunk towards "
+             "common ones; needs sources"},
+            ours=True, takes=("sources",), needs_sources=True, nests_sources=True, complexity=1,
+            seconds=1.0,
+        ),
+        Method(
             "strata-paper", "strata ensemble (paper)",
             "20 linear SVMs on strata of 40 % of the rows, stacked as in the paper",
             _ours("strata.paper_ensemble"), ours=True, superlinear=True, seconds=1.9, quick=None,
@@ -348,9 +364,9 @@ METHODS = {
             "standard and library members, tuned on shared folds, fused by fitted weights",
             _ours("pool.EnsemblageClassifier"), _ours("pool.EnsemblageRegressor"),
             {"description": "standard and library members, tuned on shared folds, product of "
-             "their densities", "takes": ("groups",)},
-            ours=True, handles_raw_tables=True, takes=("sources", "groups"), superlinear=True,
-            seconds=15.0, quick=None, encodes=True, has_oof_predictions=True,
+             "their densities"},
+            ours=True, handles_raw_tables=True, takes=("sources", "groups"), nests_sources=True,
+            superlinear=True, seconds=15.0, quick=None, encodes=True, has_oof_predictions=True,
         ),
     )
 }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from os import PathLike
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage._core import listing, set_module
+from ensemblage._core import count, listing, set_module
 from ensemblage.datasets import (
     NUMERIC_OR_LABEL,
     ReadOptions,
@@ -25,9 +25,11 @@ from ensemblage.datasets import (
     naming_file,
     one_block,
     open_table,
+    parse_number,
     read_table,
 )
-from ensemblage.persistence import SavedModel
+from ensemblage.persistence import SavedModel, SourceColumn
+from ensemblage.studies._documents import UnknownSources
 
 
 @set_module("ensemblage.studies")
@@ -36,8 +38,8 @@ class NewRows(NamedTuple):
 
     ``X`` holds the model's columns, as an array from ``read_rows``; ``table`` is the whole file.
     ``notes`` state how it was read, which columns were ignored, and which values were unseen in
-    training. ``kept`` are the columns to keep, as text. ``sources`` of shape (n_rows,) are None if
-    the model does not use sources, or the file has none.
+    training. ``kept`` are the columns to keep, as text. ``sources``, (n_rows,) or of nested sources
+    (n_rows, 2), are None if the model does not use sources, or the file has none.
     """
 
     X: Any
@@ -74,7 +76,7 @@ class RowBlocks:
         self.n_rows, self.in_blocks = tables.n_rows, tables.in_blocks
         self._saved, self._tables, self._keep, self._name = saved, tables, keep, name
         self._names: tuple[str, ...] = ()
-        self._sources: Counter[str] = Counter()
+        self._unknown = None if saved.source is None else _UnknownCounts(saved.source)
         self._unseen = None
         if saved.training_ranges is not None and saved.columns:
             self._unseen = UnseenValues(saved.training_ranges, saved.columns)
@@ -86,12 +88,14 @@ class RowBlocks:
                 new = _aligned(self._saved, table, self._keep)
             if self._unseen is not None:
                 self._unseen.add(new.X.by_column)
-            if self._saved.source is not None and new.sources is not None:
-                known = set(self._saved.source.known)
-                unseen = [x for x in new.sources if x not in known]
-                names = ["missing" if x is None else repr(x) for x in unseen]
-                count_categories(self._sources, names)
+            if self._unknown is not None:
+                self._unknown.add(new)
             yield new
+
+    @property
+    def unknown_sources(self) -> UnknownSources | None:
+        """Rows of unknown sources so far; None if the model uses no source."""
+        return None if self._unknown is None else self._unknown.document()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -101,18 +105,75 @@ class RowBlocks:
         ignored = f"Columns ignored, as in training: {listing(map(repr, unused))}."
         new = () if self._unseen is None else self._unseen.sentences()
         own = [ignored] if unused else []
-        return (*self._tables.notes, *own, *self._source_notes(), *new)
+        unknown = () if self._unknown is None else self._unknown.sentences()
+        return (*self._tables.notes, *own, *unknown, *new)
 
-    def _source_notes(self) -> Iterator[str]:
-        """Name sources whose rows are predicted as rows of an unknown source."""
-        if self._saved.source is None:
+
+class _UnknownCounts:
+    """Rows whose source was not in training, counted over blocks of rows."""
+
+    def __init__(self, column: SourceColumn) -> None:
+        self._column = column
+        self._known, self._known_inner = set(column.known), set(column.known_inner)
+        self._n_rows = self._n_unknown = self._n_missing = self._n_inner = 0
+        self._outer, self._pairs = Counter[str](), Counter[str]()
+        self._absent: tuple[str, ...] = ()
+
+    def add(self, new: NewRows) -> None:
+        n_rows, names = len(new.X), self._column.names
+        self._n_rows += n_rows
+        self._absent = tuple(name for name in names if name not in new.table.names)
+        if names[0] in self._absent or new.sources is None:
+            self._n_unknown += n_rows
+            self._n_missing += n_rows
             return
-        name = self._saved.source.name
-        if name not in self._names:
-            yield f"There is no column {name!r}: rows are predicted as rows of a new source."
-        elif self._sources:
-            found = list_categories(self._sources)
-            yield f"Unknown sources, predicted without the source: {found}."
+        outer = new.sources if len(names) == 1 else new.sources[:, 0]
+        unseen = [each for each in outer if each not in self._known]
+        self._n_unknown += len(unseen)
+        self._n_missing += unseen.count(None)
+        count_categories(self._outer, [each for each in unseen if each is not None])
+        if len(names) == 2:
+            pairs = [(a, b) for a, b in new.sources.tolist()
+                     if a in self._known and (a, b) not in self._known_inner]  # fmt: skip
+            self._n_inner += len(pairs)
+            names_of = [f"{a} / {'missing' if b is None else b}" for a, b in pairs]
+            count_categories(self._pairs, names_of)
+
+    def document(self) -> UnknownSources:
+        return UnknownSources(
+            rows=self._n_unknown,
+            sources=dict(self._outer.most_common()),
+            missing=self._n_missing,
+            inner_rows=self._n_inner,
+            inner_sources=dict(self._pairs.most_common()),
+            absent_columns=self._absent,
+        )
+
+    def sentences(self) -> Iterator[str]:
+        """Say how many rows are of unknown sources, of which, and what may be done."""
+        total, (outer, *inner) = count(self._n_rows, "row"), self._column.names
+        if outer in self._absent:
+            yield f"There is no column {outer!r}: all rows are predicted as of an unknown source."
+        elif self._n_unknown:
+            shown = Counter({repr(name): n for name, n in self._outer.most_common()})
+            if self._n_missing:
+                shown["missing"] = self._n_missing
+            yield (
+                f"{self._n_unknown} of {total} {'are' if self._n_unknown > 1 else 'is'} of "
+                f"{count(len(shown), 'unknown source')} in column {outer!r}, and predicted without "
+                f"the source: {list_categories(shown)}."
+            )
+        if inner and inner[0] in self._absent and outer not in self._absent:
+            yield f"There is no column {inner[0]!r}: rows are predicted by their {outer!r} only."
+        elif self._n_inner:
+            shown = Counter({repr(name): n for name, n in self._pairs.most_common()})
+            yield (
+                f"{self._n_inner} of {total} {'are' if self._n_inner > 1 else 'is'} of a known "
+                f"{outer!r}, but an unknown {inner[0]!r}, and predicted as of the known one: "
+                f"{list_categories(shown)}."
+            )
+        if self._n_unknown or self._n_inner:
+            yield "With labelled rows of an unknown source, `adapt()` adapts the model to it."
 
 
 def open_rows(
@@ -132,7 +193,7 @@ def open_rows(
         regression = hasattr(saved.model, "predict") and not hasattr(saved.model, "classes_")
         kinds[saved.target] = NUMERIC_OR_LABEL if regression else "categorical"
     if saved.source is not None:
-        kinds[saved.source.name] = "categorical"
+        kinds |= dict.fromkeys(saved.source.names, "categorical")
     kinds = dict.fromkeys(keep, "categorical") | kinds  # an identifier such as 007 stays text
     if whole:
         tables = one_block(read_table(path, kinds=kinds, options=options))
@@ -145,12 +206,35 @@ def open_rows(
 
 def _aligned(saved: SavedModel, table: Table, keep: Sequence[str]) -> NewRows:
     """Select the model's columns of a table, in its order."""
-    source = None if saved.source is None else saved.source.name
     kept = {name: _texts(table.column(name)) for name in keep}
-    beside = {*saved.ignored, *keep, *([] if source is None else [source])}
+    beside = {*saved.ignored, *keep, *(() if saved.source is None else saved.source.names)}
     X = align_columns(table, saved.columns, saved.target, beside).to_rows()
-    sources = None if source not in table.names else np.array(_texts(table.column(source)), object)
-    return NewRows(X, table, (), kept, sources)
+    return NewRows(X, table, (), kept, read_sources(saved.source, table))
+
+
+def read_sources(column: SourceColumn | None, table: Table) -> NDArray[Any] | None:
+    """Read the sources of a table as text, (n_rows,) or of nested sources (n_rows, 2).
+
+    None if the model uses no sources, or the table has no column of them.
+    """
+    if column is None or not set(column.names) & set(table.names):
+        return None
+    known = [set(column.known), {inner for _, inner in column.known_inner}]
+    found = np.full((table.n_rows, len(column.names)), None, dtype=object)
+    for level, name in enumerate(column.names):
+        if name in table.names:
+            texts = _texts(table.column(name))
+            found[:, level] = [_as_known(text, known[level]) for text in texts]
+    return found if column.inner is not None else found[:, 0]
+
+
+def _as_known(text: str | None, known: Collection[str]) -> str | None:
+    """Write a number as in training: a column with missing values may have 1.0 instead of 1."""
+    if text is None or text in known:
+        return text
+    number = parse_number(text)
+    written = f"{number:.15g}"
+    return written if written in known else text
 
 
 def _texts(column: NDArray[Any]) -> list[str | None]:

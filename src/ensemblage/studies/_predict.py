@@ -18,7 +18,8 @@ from ensemblage._core import count, listing, no_formula, require, set_module
 from ensemblage.datasets import ReadOptions, align_columns, frame_table, is_parquet
 from ensemblage.evaluation import MEASURES, Predictions, model_predictions
 from ensemblage.persistence import SavedModel, is_same_file, open_atomically
-from ensemblage.studies._new_rows import NewRows, RowBlocks, open_rows
+from ensemblage.studies._documents import UnknownSources
+from ensemblage.studies._new_rows import NewRows, RowBlocks, open_rows, read_sources
 
 # Writes a block of rows; returns the number of cells with an apostrophe before a formula.
 Write = Callable[[NewRows, Predictions], int]
@@ -30,6 +31,7 @@ class PredictedFile:
     """Summary of the predictions for a file.
 
     ``agreement`` is a sentence on the accuracy or RMSE; None if the file has no target.
+    ``unknown_sources`` are rows of unknown sources; None if the model uses no source.
     """
 
     n_rows: int
@@ -37,6 +39,7 @@ class PredictedFile:
     has_probabilities: bool
     notes: tuple[str, ...]
     agreement: str | None = None
+    unknown_sources: UnknownSources | None = None
 
 
 def predict(
@@ -70,8 +73,8 @@ def predict(
     output : str or path-like, default=None
         File for the predictions: Parquet if the name ends in ``.parquet`` or ``.pq``, else CSV. It
         is written atomically.
-    sources : array-like of shape (n_rows,), default=None
-        Source of each row in memory, for a source-aware model.
+    sources : array-like of shape (n_rows,) or (n_rows, 2), default=None
+        Source of each row in memory, for a source-aware model; of nested sources both levels.
     options : ReadOptions, default=None
         Options for reading the file; None infers them.
     keep : sequence of str, default=()
@@ -152,13 +155,12 @@ def _predict_frame(part: Any, model: Any) -> Any:
     if not len(part):
         return empty
     if isinstance(model, SavedModel):
-        source = None if model.source is None else model.source.name
-        kinds = dict(zip(model.columns, model.kinds, strict=True)) | {source: "categorical"}
-        table = frame_table(part, kinds)
-        beside = {*model.ignored, *([] if source is None else [source])}
+        levels = () if model.source is None else model.source.names
+        kinds: dict[str | None, str] = dict(zip(model.columns, model.kinds, strict=True))
+        table = frame_table(part, kinds | dict.fromkeys(levels, "categorical"))
+        beside = {*model.ignored, *levels}
         X = align_columns(table, model.columns, model.target, beside).to_rows()
-        sources = None if source not in table.names else table.column(source)
-        found = predict_rows(model.model, X, sources)
+        found = predict_rows(model.model, X, read_sources(model.source, table))
     else:
         found = predict_rows(model, part)
     made = pandas.DataFrame(prediction_columns(found), index=part.index, columns=empty.columns)
@@ -270,7 +272,7 @@ def write_predictions(
     if formulas:
         cells = f"An apostrophe was put before the text of {count(formulas, 'cell')}"
         notes += (f"{cells}, which a spreadsheet would evaluate; `raw` keeps the text as it is.",)
-    return PredictedFile(done, classes, shares, notes, agreement)
+    return PredictedFile(done, classes, shares, notes, agreement, rows.unknown_sources)
 
 
 @contextmanager

@@ -107,7 +107,9 @@ class Splits(NamedTuple):
         if self.folds is None:
             share = StratifiedShuffleSplit(1, test_size=self.test_share, random_state=seed)
             return Fold(*next(share.split(y, y)))
-        return make_folds(y, self.folds, seed, dataset.sources if self.new_sources else None)[fold]
+        return make_folds(y, self.folds, seed, dataset.outer_sources if self.new_sources else None)[
+            fold
+        ]
 
     def fold_seed(self, repeat: int, fold: int) -> int:
         """Seed of the subsample of a fold, the same for every method."""

@@ -245,10 +245,13 @@ def bare(model: Pipeline) -> Pipeline:
 def own_comparison(dataset: Dataset, method: Method, pool: Any, seconds: float) -> Comparison:
     """Score a pool's out-of-fold predictions, as a comparison of one method.
 
+    Of a pool with sources these are the predictions with the source known.
     They are scored in as many parts as the pool has folds, which gives a standard error.
     """
     by_source = getattr(pool, "source_pool_", None)
-    record = pool.out_of_fold_ if by_source is None else by_source.pool.out_of_fold
+    record = pool.out_of_fold_
+    if by_source is not None and by_source.helps:
+        record = by_source.pool.out_of_fold
     parts = deal_folds(
         record.target.stratification_labels(record.y), pool.cv, np.random.default_rng(0)
     )
