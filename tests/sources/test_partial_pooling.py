@@ -271,7 +271,7 @@ def test_nested_sources_have_levels_of_their_own():
     by_hand = [*(model.outer_intercept_ + X[:4] @ model.outer_coef_.T)[[0, 1], [0, 2]],
                *(model.common_intercept_ + X[2:4] @ model.common_coef_)]  # fmt: skip
     np.testing.assert_allclose(a_new_ward, by_hand)
-    first = model.deviations(intercepts=True)[0]
+    first = model.deviations()[0]
     assert first.source in {"A", "C"}
     assert first.column == "x1"
     inner = {each.source for each in model.deviations(1.0, intercepts=True)}
@@ -312,8 +312,8 @@ def test_penalties_of_each_level():
 def test_intercepts_that_differ_are_named_at_the_columns_means():
     X, y, sites = made(0.0)
     model = PartialPoolingRegressor(random_state=0).fit(X + 100.0, y, sources=sites)
-    found = {each.source: each for each in model.deviations(intercepts=True)
-             if each.column == "intercept"}  # fmt: skip
+    found = {each.source: each for each in model.deviations(intercepts=True)}
+    assert {each.column for each in found.values()} == {"intercept"}
     assert found["a"].value == pytest.approx(-2.0, abs=0.2)
     assert found["e"].low < 2.0 < found["e"].high + 0.2
 

@@ -285,10 +285,8 @@ def _legend(classes: Sequence[str], *, encoded: bool = True) -> str:
 def document_of_pooling(estimator: Any, features: Sequence[str]) -> PartialPoolingDocument:
     """Describe partial pooling, whose features may be renamed."""
     named = copy(estimator)
-    # a feature may be called intercept too
     named.feature_names_in_ = np.array([str(j) for j in range(len(features))], dtype=object)
-    every = named.deviations(1.0, intercepts=True)
-    intercepts = [each for each in every if each.column == INTERCEPT]
+    intercepts = named.deviations(1.0, intercepts=True)
     order = {each: k for k, each in enumerate([*_outer_names(named), *_source_names(named)])}
     return PartialPoolingDocument(
         estimator=type(estimator).__name__,
@@ -304,7 +302,7 @@ def document_of_pooling(estimator: Any, features: Sequence[str]) -> PartialPooli
             for each in sorted(intercepts, key=lambda each: order[str(each.source)])
         ],
         differences=[_effect(each, features[int(each.column)]) for each in named.deviations()],
-        tested=len(every) - len(intercepts),
+        tested=len(named.deviations(1.0)),
     )
 
 

@@ -363,8 +363,8 @@ class BasePartialPooling(DocLinkMixin):
         false_discovery_rate : float, default=0.05
             Expected share of those listed that do not differ (Benjamini and Hochberg); 1 lists all.
         intercepts : bool, default=False
-            Whether to include intercepts, as the column ``intercept``: the difference of a row with
-            the mean of each column.
+            Whether to list intercepts instead, as the column ``intercept``: the difference of a
+            row with the mean of each column.
 
         Returns
         -------
@@ -378,6 +378,7 @@ class BasePartialPooling(DocLinkMixin):
         check_is_fitted(self)
         sources, values, sd = self._differences()
         tested = sd > 0
+        tested[..., :-1] &= not intercepts
         tested[..., -1] &= intercepts
         found = np.argwhere(tested)
         p_values = norm.sf(np.abs(values[tested]) / sd[tested]) * 2
