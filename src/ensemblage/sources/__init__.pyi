@@ -1,3 +1,8 @@
+from ._adapt import AdaptedClassifier as AdaptedClassifier
+from ._adapt import AdaptedRegressor as AdaptedRegressor
+from ._adapt import BaseAdapted as BaseAdapted
+from ._adapt import SourceScaler as SourceScaler
+from ._adapt import adapt as adapt
 from ._audit import cross_predict as cross_predict
 from ._audit import errors as errors
 from ._audit import source_audit as source_audit
@@ -47,12 +52,15 @@ from ._source_measures import next_period as next_period
 from ._source_strata import SourceStrata as SourceStrata
 
 __all__ = [
+    "AdaptedClassifier",
+    "AdaptedRegressor",
     "PartialPoolingClassifier",
     "PartialPoolingRegressor",
     "RecalibratedClassifier",
     "SourceAudit",
     "SourceAuditDisplay",
     "SourceStrata",
+    "adapt",
     "recalibrate",
     "source_audit",
 ]

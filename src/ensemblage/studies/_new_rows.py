@@ -112,7 +112,10 @@ class RowBlocks:
             yield f"There is no column {name!r}: rows are predicted as rows of a new source."
         elif self._sources:
             found = list_categories(self._sources)
-            yield f"Unknown sources, predicted without the source: {found}."
+            yield (
+                f"Unknown sources, predicted without the source: {found}. With labelled rows of "
+                "one, `ensemblage adapt` adapts the model to it."
+            )
 
 
 def open_rows(
