@@ -126,8 +126,7 @@ def _adapt(
     from ensemblage.persistence import save
     from ensemblage.studies import adapt_saved
 
-    inputs = [model, data] if train is None else [model, data, train]
-    check_outputs(Output("--output", output, "model"), inputs=inputs, force=force)
+    check_outputs(Output("--output", output, "model"), inputs=[model, data, train], force=force)
     saved = load_model(model)
     with progress_bar(f"Adapting to {data_name(data)}"):
         adapted, found = adapt_saved(

@@ -21,6 +21,7 @@ from ._calibration import as_log_proba as as_log_proba
 from ._calibration import choose_intercept_penalty as choose_intercept_penalty
 from ._calibration import fit_calibration as fit_calibration
 from ._calibration import fit_intercepts as fit_intercepts
+from ._calibration import fit_value_calibration as fit_value_calibration
 from ._calibration import recalibrate as recalibrate
 from ._display import Forest as Forest
 from ._display import Panel as Panel

@@ -76,7 +76,7 @@ SITE_SHARE = 0.15
 """Total weight of the new source's rows in a refit, as a share of the training rows."""
 SHRINKAGE_ROWS = 25.0
 """Rows of all sources that a source's own moments are averaged with."""
-MIN_GAIN = 0.002
+MIN_GAIN = 0.01
 """Of log loss, or of the squared error as a share of the variance, for columns to be normalised."""
 MIN_SOURCES = 3
 MAX_LEFT_OUT_FOLDS = 10
@@ -246,7 +246,8 @@ class AdaptedClassifier(BaseAdapted, RecalibratedClassifier):
         self._store(Calibration(1.0, np.zeros(n_classes), np.eye(n_classes + 1)))
         self.intervals_ = np.repeat([[1.0], *[[0.0]] * n_classes], 2, axis=1)
         self.class_counts_ = np.zeros(n_classes, dtype=np.int64)
-        return _store_report(self, X, summary)
+        _store_report(self, X, summary)
+        return self
 
     def predict_proba(self, X: Any) -> Doubles:
         """Probability of each class.
@@ -441,7 +442,8 @@ class AdaptedRegressor(
         _copy_features(self)
         self.shift_, self.slope_, self.centre_ = 0.0, 1.0, 0.0
         self.significant_, self.intervals_ = False, np.array([[0.0, 0.0], [1.0, 1.0]])
-        return _store_report(self, X, summary)
+        _store_report(self, X, summary)
+        return self
 
     def predict(self, X: Any) -> Doubles:
         """Predict the target.
@@ -475,11 +477,10 @@ class AdaptedRegressor(
         return tags
 
 
-def _store_report(adapted: Any, X: Any, summary: str) -> Any:
+def _store_report(adapted: Any, X: Any, summary: str) -> None:
     _copy_features(adapted)
     adapted.share_, adapted.n_rows_, adapted.cv_change_ = 0.0, num_samples(X), None
     adapted.summary_ = summary
-    return adapted
 
 
 def _copy_features(adapted: Any) -> None:
@@ -681,7 +682,7 @@ def adapt(
     Without labels, each numeric column is normalised by the mean and standard deviation of its own
     source, which are averaged with those of all sources, as 25 rows. The model is fitted with and
     without, leaving sources out, and normalised columns are used only if the log loss, or the
-    squared error as a share of the target's variance, is lower by .002. Training rows of at least
+    squared error as a share of the target's variance, is lower by .01. Training rows of at least
     three sources are needed.
 
     Examples

@@ -468,7 +468,7 @@ def fit_intercepts(
     shape = (n_sources, log_proba.shape[1])
     if not np.isfinite(penalty):
         return np.zeros(shape)
-    each, levels = np.arange(len(y)), np.reshape(sources, (len(y), -1)).T
+    each, levels = np.arange(len(y)), np.atleast_2d(sources.T)
 
     def loss(values: Doubles) -> tuple[float, Doubles]:
         intercepts = values.reshape(shape)

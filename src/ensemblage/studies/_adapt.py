@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage._core import count, listing, set_module, suggestion
+from ensemblage._core import count, listing, suggestion
 from ensemblage.datasets import ReadOptions
 from ensemblage.persistence import SavedModel, SourceColumn
 from ensemblage.sources import RecalibratedClassifier, adapt, recalibrate
@@ -20,7 +20,6 @@ from ensemblage.studies._new_rows import NewRows, read_rows
 from ensemblage.studies._runner import recorded_warnings
 
 
-@set_module("ensemblage.studies")
 def adapt_saved(
     saved: SavedModel,
     data: str | PathLike[str],
@@ -119,14 +118,12 @@ def _document(
         classes = {each: 0 if y is None else int(np.sum(y == each)) for each in names}
         intercepts = dict(zip(names, model.intercepts_.tolist(), strict=True))
     share = getattr(model, "share_", None)
-    ways = ["recalibration"] if y is not None else []
+    ways: list[Literal["recalibration", "refit", "normalisation"]] = []
+    if y is not None:
+        ways.append("recalibration")
     if getattr(model, "refitted", None) is not None:
         ways.append("refit")
-    if (
-        y is None
-        and hasattr(model.estimator_, "steps")
-        and "normalise" in dict(model.estimator_.steps)
-    ):
+    if y is None and "normalise" in dict(getattr(model.estimator_, "steps", ())):
         ways.append("normalisation")
     return AdaptationDocument(
         rows=n_rows, classes=classes, ways=tuple(ways), slope=float(model.slope_),

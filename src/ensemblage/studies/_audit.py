@@ -81,7 +81,7 @@ def audit(
     if isinstance(method, SavedModel):
         dataset = _with_columns_of(method, dataset)
         if isinstance(getattr(method.model, "estimator", None), FrozenEstimator):
-            raise ValueError(
+            raise ValueError(  # noqa: TRY004  the file is the wrong one
                 f"{name} is a model that was adapted to one source: audit the model before that."
             )
         model, label, method = clone(method.model), f"the method of {name}", name
