@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils.validation import has_fit_parameter
 
 from ensemblage.bayes import BayesNetClassifier, MDLPDiscretizer
@@ -22,6 +22,8 @@ from ensemblage.inner import (
 )
 from ensemblage.pool import EnsemblageClassifier, EnsemblageRegressor
 from ensemblage.sources import (
+    AdaptedClassifier,
+    AdaptedRegressor,
     PartialPoolingClassifier,
     PartialPoolingRegressor,
     RecalibratedClassifier,
@@ -75,6 +77,7 @@ class Made(NamedTuple):
 
 _MADE = {
     CLASSES: [
+        AdaptedClassifier(LogisticRegression()),
         BayesNetClassifier(),
         InnerBayesNetClassifier(n_views=3),
         InnerTreeClassifier(n_views=3),
@@ -87,6 +90,7 @@ _MADE = {
         StrataEnsembleClassifier(HISS(2, 0.6), fusion="mean"),
     ],
     REGRESSION: [
+        AdaptedRegressor(Ridge()),
         InnerTreeRegressor(n_views=3),
         JointSubspaceRegressor(n_estimators=2),
         EnsemblageRegressor(["ridge", "tree"], cv=2),

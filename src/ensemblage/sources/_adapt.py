@@ -329,6 +329,8 @@ class AdaptedRegressor(
         By which differences of predictions from their mean are multiplied.
     centre_ : float
         Mean of the predictions of the source's rows.
+    refitted_correction_ : ndarray of shape (3,)
+        Shift, slope and centre of the refitted model's predictions; only if there is one.
     intervals_ : ndarray of shape (2, 2)
         95 % limits of shift and slope, before they are shrunk.
     significant_ : bool
@@ -355,7 +357,8 @@ class AdaptedRegressor(
 
     s the standard deviation of p; both are shrunk by the posterior probability :math:`\pi` of a
     change. The prediction is :math:`(1 - \pi) p + \pi q`, with q the recalibrated prediction, or
-    its mean with that of the refitted model. It has no standard deviation and no interval.
+    its mean with that of the refitted model, which is recalibrated in the same way. It has no
+    standard deviation and no interval.
 
     Examples
     --------
@@ -412,8 +415,13 @@ class AdaptedRegressor(
         _copy_features(self)
         found = fit_value_calibration(_finite(predicted), values, weights)
         share = found.probability_of_change
-        self.shift_, self.slope_ = share * found.shift, 1 + share * (found.slope - 1)
-        self.centre_, self.share_ = found.centre, share
+        self.shift_, self.slope_, self.centre_ = found.shrunken().tolist()
+        self.share_ = share
+        self.__dict__.pop("refitted_correction_", None)
+        if self.refitted is not None:
+            refitted = _finite(self._refitted_outputs(X, "predict"))
+            own = fit_value_calibration(refitted, values, weights)
+            self.refitted_correction_ = own.shrunken()
         sds = np.sqrt(np.diag(found.covariance))
         self.intervals_ = np.array([[found.shift], [found.slope]]) + np.outer(Z_95 * sds, [-1, 1])
         changes = np.abs([self.shift_, self.slope_ - 1])
@@ -460,9 +468,10 @@ class AdaptedRegressor(
         """
         check_is_fitted(self)
         predicted = _finite(self.estimator_.predict(X))
-        adapted = predicted + self.shift_ + (self.slope_ - 1) * (predicted - self.centre_)
+        adapted = _corrected(predicted, self.shift_, self.slope_, self.centre_)
         if self.refitted is not None:
-            adapted = (adapted + _finite(self._refitted_outputs(X, "predict"))) / 2
+            refitted = _finite(self._refitted_outputs(X, "predict"))
+            adapted = (adapted + _corrected(refitted, *self.refitted_correction_.tolist())) / 2
         return np.asarray(predicted + self.share_ * (adapted - predicted))
 
     def _check_fitted(self) -> None:
@@ -470,11 +479,17 @@ class AdaptedRegressor(
         numbers = dict.fromkeys(("shift_", "slope_", "centre_"), "number")
         expect_fitted(self, {**numbers, "significant_": "flag"})
         expect_array(self, "intervals_", (2, 2))
+        if self.refitted is not None:
+            expect_array(self, "refitted_correction_", (3,))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
+
+
+def _corrected(predicted: Doubles, shift: float, slope: float, centre: float) -> Doubles:
+    return np.asarray(predicted + shift + (slope - 1) * (predicted - centre))
 
 
 def _store_report(adapted: Any, X: Any, summary: str) -> None:

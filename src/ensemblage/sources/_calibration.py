@@ -171,6 +171,11 @@ class ValueCalibration(NamedTuple):
     covariance: Doubles
     probability_of_change: float
 
+    def shrunken(self) -> Doubles:
+        """Give shift, slope and centre, shrunk by the probability of a change."""
+        p = self.probability_of_change
+        return np.array([p * self.shift, 1 + p * (self.slope - 1), self.centre])
+
 
 def fit_value_calibration(predicted: Doubles, y: Doubles, weights: Doubles) -> ValueCalibration:
     r"""Fit shift a and slope 1 + b of predictions p with mean m and standard deviation s.
