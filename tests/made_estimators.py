@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import has_fit_parameter
 
 from ensemblage.bayes import BayesNetClassifier, MDLPDiscretizer
@@ -90,7 +90,7 @@ _MADE = {
         StrataEnsembleClassifier(HISS(2, 0.6), fusion="mean"),
     ],
     REGRESSION: [
-        AdaptedRegressor(Ridge()),
+        AdaptedRegressor(ScaledRidge()),
         InnerTreeRegressor(n_views=3),
         JointSubspaceRegressor(n_estimators=2),
         EnsemblageRegressor(["ridge", "tree"], cv=2),

@@ -78,7 +78,8 @@ def test_unknown_and_missing_sources_are_noted(tmp_path):
     assert rows.sources.tolist() == ["Lima", "Rome", None, "Lima"]
     (note,) = rows.notes
     assert note == (
-        "Unknown sources, predicted without the source: 'Lima' (2 rows), missing (1 row)."
+        "Unknown sources, predicted without the source: 'Lima' (2 rows), missing (1 row). "
+        "`ensemblage adapt` adapts a model to a new source, by a few labelled rows."
     )
     rows = read_rows(SOURCE_AWARE, write(tmp_path, "size\n1\n2\n"))
     assert rows.sources is None

@@ -404,6 +404,7 @@ class AdaptedRegressor(
         self : object
             Fitted regressor.
         """
+        refuse_missing_targets(y)
         values = as_numbers(check_y(column_or_1d(y, warn=True), y_numeric=True, estimator=self))
         check_consistent_length(X, values)
         weights = read_weights(sample_weight, values[:, None])

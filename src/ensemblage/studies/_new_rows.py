@@ -113,8 +113,8 @@ class RowBlocks:
         elif self._sources:
             found = list_categories(self._sources)
             yield (
-                f"Unknown sources, predicted without the source: {found}. With labelled rows of "
-                "one, `ensemblage adapt` adapts the model to it."
+                f"Unknown sources, predicted without the source: {found}. `ensemblage adapt` "
+                "adapts a model to a new source, by a few labelled rows."
             )
 
 
