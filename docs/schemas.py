@@ -18,6 +18,7 @@ import msgspec
 from ensemblage.datasets import DatasetInfo
 from ensemblage.report import explanation_documents
 from ensemblage.studies import (
+    AdaptationDocument,
     AuditDocument,
     ClusteringDocument,
     Comparison,
@@ -35,6 +36,7 @@ REFERENCE = "#/$defs/{name}"
 def schemas() -> dict[str, dict[str, Any]]:
     """Give the schema of each command's output, by the command's name."""
     return {
+        "adapt": _schema("adapt", AdaptationDocument),
         "audit": _schema("audit", AuditDocument),
         "cluster": _schema("cluster", ClusteringDocument),
         "compare": _schema("compare", Comparison),
@@ -43,6 +45,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "explain": _schema("explain", *explanation_documents()),
         "fit": _schema("fit", TrainingDocument),
         "predict": _schema("predict", PredictionDocument),
+        "recalibrate": _schema("recalibrate", AdaptationDocument),
         "reproduce": _schema("reproduce", RunDocument),
         "run": _schema("run", RunDocument),
     }

@@ -22,6 +22,8 @@ from ensemblage.inner import (
 )
 from ensemblage.pool import EnsemblageClassifier, EnsemblageRegressor
 from ensemblage.sources import (
+    AdaptedClassifier,
+    AdaptedRegressor,
     PartialPoolingClassifier,
     PartialPoolingRegressor,
     RecalibratedClassifier,
@@ -75,6 +77,7 @@ class Made(NamedTuple):
 
 _MADE = {
     CLASSES: [
+        AdaptedClassifier(LogisticRegression()),
         BayesNetClassifier(),
         InnerBayesNetClassifier(n_views=3),
         InnerTreeClassifier(n_views=3),
@@ -87,6 +90,7 @@ _MADE = {
         StrataEnsembleClassifier(HISS(2, 0.6), fusion="mean"),
     ],
     REGRESSION: [
+        AdaptedRegressor(ScaledRidge()),
         InnerTreeRegressor(n_views=3),
         JointSubspaceRegressor(n_estimators=2),
         EnsemblageRegressor(["ridge", "tree"], cv=2),

@@ -34,7 +34,9 @@ RAW_TABLES = {
     "JointSubspaceRegressor", "StrataEnsembleClassifier", "StrataEnsembleRegressor", "TableEncoder",
 }  # fmt: skip
 # they pass rows to another estimator, which validates them
-WRAPPERS = {"MemberStackingClassifier", "RecalibratedClassifier"}
+WRAPPERS = {
+    "AdaptedClassifier", "AdaptedRegressor", "MemberStackingClassifier", "RecalibratedClassifier",
+}  # fmt: skip
 
 
 def with_cell(value):

@@ -17,7 +17,7 @@ from sklearn.metrics import adjusted_rand_score, r2_score
 from ensemblage.consensus import MCLA
 from ensemblage.fusion import MemberStackingClassifier
 from ensemblage.pool import EnsemblageClassifier, EnsemblageRegressor
-from ensemblage.sources import RecalibratedClassifier
+from ensemblage.sources import AdaptedClassifier, RecalibratedClassifier
 from ensemblage.strata import ScaledLogisticRegression
 from ensemblage.subspace import StabilitySelector
 from made_estimators import (
@@ -188,6 +188,8 @@ FLOAT32 = {
 CONSENSUS = {**DISTANCES, "order of rows": SKILL}
 STRATA_ROWS = {**DISTANCES, "*shift*": ROUNDED, "scale*": ROUNDED, "float32": SOLVED}
 PROMISES = {
+    "AdaptedClassifier": DRAWN,
+    "AdaptedRegressor": DRAWN,
     "BayesNetClassifier": DRAWN,
     "InnerBayesNetClassifier": DRAWN,
     "InnerTreeClassifier": DRAWN,
@@ -217,6 +219,7 @@ PROMISES = {
 LINEAR = ScaledLogisticRegression()
 VARIANTS = [
     MemberStackingClassifier(BaggingClassifier(LINEAR, n_estimators=3)),
+    AdaptedClassifier(LINEAR),
     RecalibratedClassifier(LINEAR),
     StabilitySelector(LINEAR, n_pairs=3, max_false=5.0),
     MCLA(2, n_partitions=4),

@@ -12,6 +12,7 @@ import typer
 from ensemblage import __version__
 from ensemblage._core import count, listed
 from ensemblage.cli import _options as options
+from ensemblage.cli._adapt import adapt_command, recalibrate_command
 from ensemblage.cli._audit import audit_command
 from ensemblage.cli._cluster import cluster_command
 from ensemblage.cli._compare import compare_command
@@ -116,6 +117,8 @@ app.command("fit")(fit_command)
 app.command("predict")(predict_command)
 app.command("explain")(explain_command)
 app.command("audit")(audit_command)
+app.command("adapt")(adapt_command)
+app.command("recalibrate")(recalibrate_command)
 app.command("cluster")(cluster_command)
 app.command("run")(run_command)
 app.command("reproduce")(reproduce_command)

@@ -210,6 +210,7 @@ def save(
     ignored: Sequence[str] = (),
     source: tuple[str | Sequence[str], Iterable[Any]] | None = None,
     X: NDArray[Any] | None = None,
+    training_ranges: TrainingRanges | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> None:
     """Save a fitted model in one file.
@@ -236,6 +237,8 @@ def save(
     X : ndarray of shape (n_rows, n_columns), default=None
         The training rows. The range or the categories of each column are saved, so that
         ``read_rows`` can report unseen categories and rows outside the training range.
+    training_ranges : TrainingRanges, default=None
+        These of another model file, instead of ``X``.
     details : mapping, default=None
         Other metadata, of JSON types.
 
@@ -264,7 +267,7 @@ def save(
         classes=_class_names(model),
         ignored=tuple(ignored),
         source=None if source is None else SourceColumn.of(*source),
-        training_ranges=None if X is None else TrainingRanges.of(X, kinds),
+        training_ranges=training_ranges if X is None else TrainingRanges.of(X, kinds),
         details=dict(details or {}),
         versions=versions,
     )

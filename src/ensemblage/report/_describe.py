@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from ensemblage._core import count, final_step
@@ -21,8 +22,10 @@ from ensemblage.report import (
     _subspace,
     _tree,
 )
+from ensemblage.report._blocks import Section
 from ensemblage.report._contributions import RowExplanation
 from ensemblage.report._explanation import Explanation, ModelContext
+from ensemblage.sources import AdaptedRegressor, RecalibratedClassifier
 from ensemblage.strata import StrataDescription
 
 # Each module has matches, learned, explain, explain_row and DOCUMENTS; the last takes any model.
@@ -38,7 +41,7 @@ def explanation_documents() -> list[type[msgspec.Struct]]:
 
 def kind_of(model: Any) -> Any:
     """Find the module that describes a fitted model."""
-    estimator = final_step(model)
+    estimator = final_step(_without_adaptation(model)[0])
     for kind in KINDS:
         if kind.matches(estimator):
             return kind
@@ -102,6 +105,7 @@ def explain_model(
     >>> [member.n_rows for member in explain_model(model).document.members]
     [90, 90, 90]
     """
+    model, adaptation = _without_adaptation(model)
     model = as_pipeline(_without_search(model))
     columns = _columns(model, X, columns)
     if is_frame(X) and not kinds:
@@ -113,10 +117,23 @@ def explain_model(
     context = ModelContext(model, columns, X, y, row, kinds, details or {}, sources)
     kind = kind_of(model)
     explained: Explanation = kind.explain(context)
+    explained = replace(explained, sentences=[*adaptation, *explained.sentences])
     if row is None:
         return explained
     document, sections = kind.explain_row(context)
-    return replace(explained, document=document, row_sections=sections)
+    noted = [Section("Adaptation", adaptation)] if adaptation else []
+    return replace(explained, document=document, row_sections=[*noted, *sections])
+
+
+def _without_adaptation(model: Any) -> tuple[Any, list[str]]:
+    """Give the model inside an adapted one, and sentences on what was adapted."""
+    if not isinstance(model, (RecalibratedClassifier, AdaptedRegressor)):
+        return model, []
+    inside = model.estimator_
+    inside = inside.estimator if isinstance(inside, FrozenEstimator) else inside
+    done = getattr(model, "summary_", f"Calibration slope {model.slope_:.2f}.")
+    described = "This model was adapted to a source; what follows describes the model inside it."
+    return inside, [f"{described} {done}"]
 
 
 def _without_search(model: Any) -> Any:

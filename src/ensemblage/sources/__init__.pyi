@@ -1,3 +1,8 @@
+from ._adapt import AdaptedClassifier as AdaptedClassifier
+from ._adapt import AdaptedRegressor as AdaptedRegressor
+from ._adapt import BaseAdapted as BaseAdapted
+from ._adapt import SourceScaler as SourceScaler
+from ._adapt import adapt as adapt
 from ._audit import cross_predict as cross_predict
 from ._audit import errors as errors
 from ._audit import source_audit as source_audit
@@ -16,6 +21,7 @@ from ._calibration import as_log_proba as as_log_proba
 from ._calibration import choose_intercept_penalty as choose_intercept_penalty
 from ._calibration import fit_calibration as fit_calibration
 from ._calibration import fit_intercepts as fit_intercepts
+from ._calibration import fit_value_calibration as fit_value_calibration
 from ._calibration import recalibrate as recalibrate
 from ._display import Forest as Forest
 from ._display import Panel as Panel
@@ -51,12 +57,15 @@ from ._source_measures import next_period as next_period
 from ._source_strata import SourceStrata as SourceStrata
 
 __all__ = [
+    "AdaptedClassifier",
+    "AdaptedRegressor",
     "PartialPoolingClassifier",
     "PartialPoolingRegressor",
     "RecalibratedClassifier",
     "SourceAudit",
     "SourceAuditDisplay",
     "SourceStrata",
+    "adapt",
     "recalibrate",
     "source_audit",
 ]

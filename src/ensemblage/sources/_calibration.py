@@ -45,6 +45,8 @@ Integers = NDArray[np.int64]
 
 PRIOR_LOG_ODDS_UNCHANGED = np.log(2)
 """Prior log-odds of no change against a change."""
+VALUE_PENALTIES = np.array([1.0, 4.0])
+"""On the shift of a numeric prediction and on its slope in standard deviations, in rows."""
 Z_THRESHOLD = 2.0
 """Standard deviations below which a change is not significant."""
 INTERCEPT_PENALTIES = (1.0, 4.0, 16.0, float("inf"))
@@ -160,6 +162,61 @@ def _fisher_information(log_proba: Doubles, weights: Doubles, values: Doubles) -
     return out
 
 
+class ValueCalibration(NamedTuple):
+    """Shift of predictions at their mean, slope around it, and their covariance."""
+
+    shift: float
+    slope: float
+    centre: float
+    covariance: Doubles
+    probability_of_change: float
+
+    def shrunken(self) -> Doubles:
+        """Give shift, slope and centre, shrunk by the probability of a change."""
+        p = self.probability_of_change
+        return np.array([p * self.shift, 1 + p * (self.slope - 1), self.centre])
+
+
+def fit_value_calibration(predicted: Doubles, y: Doubles, weights: Doubles) -> ValueCalibration:
+    r"""Fit shift a and slope 1 + b of predictions p with mean m and standard deviation s.
+
+    .. math:: \sum_i w_i (y_i - p_i - a - b (p_i - m))^2 + a^2 + 4 b^2 s^2
+
+    The probability of a change is that by the marginal likelihoods, with normal priors of a and b
+    in units of the residual standard deviation, which is integrated out; its prior is one third.
+    """
+    n_rows = float(weights.sum())
+    centre = float(np.average(predicted, weights=weights))
+    scale = float(np.sqrt(np.average((predicted - centre) ** 2, weights=weights)))
+    scale = scale if scale > 1e-12 * abs(centre) else 1.0
+    rows = np.column_stack([np.ones(len(y)), (predicted - centre) / scale])
+    residual = y - predicted
+    gram = (rows * weights[:, None]).T @ rows + np.diag(VALUE_PENALTIES)
+    moments = rows.T @ (weights * residual)
+    mode = np.linalg.solve(gram, moments)
+    tiny = np.finfo(float).tiny
+    before = float(weights @ residual**2) + tiny
+    after = max(before - float(mode @ moments), tiny)
+    volume = 0.5 * (np.log(VALUE_PENALTIES).sum() - np.linalg.slogdet(gram)[1])
+    log_odds = volume + 0.5 * n_rows * np.log(before / after) - PRIOR_LOG_ODDS_UNCHANGED
+    units = np.array([1.0, 1 / scale])
+    covariance = after / n_rows * np.linalg.inv(gram) * np.outer(units, units)
+    shift, change = (mode * units).tolist()
+    return ValueCalibration(shift, 1 + change, centre, covariance, float(expit(log_odds)))
+
+
+def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> Indices:
+    """Give the positions of labels among the classes of a model; refuse new classes."""
+    position = {label: code for code, label in enumerate(classes.tolist())}
+    unknown = sorted({str(each) for each in labels.tolist() if each not in position})
+    if unknown:
+        raise ValueError(
+            f"y holds classes that are not among the model's classes_: {listing(unknown)}. "
+            f"Expected some of {listing(map(str, classes.tolist()))}."
+        )
+    return np.array([position[each] for each in labels.tolist()], dtype=np.intp)
+
+
 @set_module("ensemblage.sources")
 class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, BaseEstimator):
     r"""A classifier whose probabilities are recalibrated by a slope and an intercept per class.
@@ -246,6 +303,14 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
         self : object
             Fitted classifier.
         """
+        logs, codes, weights = self._fit_estimator(X, y, sample_weight)
+        self._store(fit_calibration(logs, codes, weights).shrunken())
+        return self
+
+    def _fit_estimator(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Doubles, Indices, Doubles]:
+        """Fit the estimator; give log probabilities, codes of the classes, and weights."""
         refuse_missing_targets(y)
         labels = check_y(column_or_1d(y, warn=True), estimator=self)
         check_consistent_length(X, labels)
@@ -260,22 +325,15 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        position = {label: code for code, label in enumerate(self.classes_.tolist())}
-        unknown = sorted({str(each) for each in labels.tolist() if each not in position})
-        if unknown:
-            raise ValueError(
-                f"y holds classes that are not among the model's classes_: {listing(unknown)}. "
-                f"Expected some of {listing(map(str, self.classes_.tolist()))}."
-            )
-        codes = np.array([position[each] for each in labels.tolist()], dtype=np.intp)
-        found = fit_calibration(as_log_proba(proba), codes, weights).shrunken()
+        return as_log_proba(proba), class_codes(labels, self.classes_), weights
+
+    def _store(self, found: Calibration) -> None:
         self.slope_, self.intercepts_, self.z_scores_ = (
             found.slope,
             found.intercepts,
             found.z_scores,
         )
         self.significant_ = bool((np.abs(found.z_scores) >= Z_THRESHOLD).any())
-        return self
 
     def _fit_and_predict(self, X: Any, labels: NDArray[Any], weights: Doubles | None) -> Doubles:
         """Fit on all rows; give out-of-fold probabilities."""

@@ -1,3 +1,4 @@
+from ._adapt import adapt_saved as adapt_saved
 from ._audit import AuditDocument as AuditDocument
 from ._audit import audit as audit
 from ._choice import ALPHA as ALPHA
@@ -13,6 +14,7 @@ from ._compare import comparison_title as comparison_title
 from ._compare import expected_block as expected_block
 from ._doctor import DoctorDocument as DoctorDocument
 from ._doctor import examine as examine
+from ._documents import AdaptationDocument as AdaptationDocument
 from ._documents import CellCounts as CellCounts
 from ._documents import Choice as Choice
 from ._documents import ClusteringDocument as ClusteringDocument

@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Meta, structs
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 
 from ensemblage._core import listing, suggestion
 from ensemblage.datasets import Dataset, DataSummary
@@ -84,6 +85,10 @@ def audit(
     _refuse_source_method(method)
     if isinstance(method, SavedModel):
         dataset = _with_columns_of(method, dataset)
+        if isinstance(getattr(method.model, "estimator", None), FrozenEstimator):
+            raise ValueError(  # noqa: TRY004  the file is the wrong one
+                f"{name} is a model that was adapted to one source: audit the model before that."
+            )
         model, label, method = clone(method.model), f"the method of {name}", name
     else:
         label = get_method(method, dataset.task.name).label

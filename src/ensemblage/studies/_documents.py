@@ -537,6 +537,41 @@ class PredictionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_field
     ] = None
 
 
+@documented
+class AdaptationDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Output of ``adapt --json`` and ``recalibrate --json``."""
+
+    rows: Annotated[Count, Meta(description="Number of rows of the new source.")]
+    classes: Annotated[
+        dict[str, Count],
+        Meta(description="Labelled rows of each class; empty in regression."),
+    ]
+    ways: Annotated[
+        tuple[Literal["recalibration", "refit", "normalisation"], ...],
+        Meta(description="What was done; empty if nothing helps."),
+    ]
+    slope: Annotated[
+        float, Meta(description="Calibration slope, shrunk by the probability of a change.")
+    ]
+    intercepts: Annotated[
+        dict[str, float] | None,
+        Meta(description="Calibration intercept of each class; null in regression."),
+    ]
+    shift: Annotated[
+        float | None, Meta(description="Added to a predicted value; null in classification.")
+    ]
+    significant: Annotated[
+        bool, Meta(description="Whether a change of calibration is significant.")
+    ]
+    share: Annotated[
+        Share | None,
+        Meta(description="Share of the change that is made; null after recalibration alone."),
+    ]
+    summary: Annotated[str, Meta(description="What the rows tell, in words.")]
+    notes: Annotated[tuple[str, ...], Meta(description="Notes on the rows.")] = ()
+    model: Annotated[str | None, Meta(description="The file of the adapted model.")] = None
+
+
 class Prototype(Struct, frozen=True, forbid_unknown_fields=True):
     """Prototype of one cluster."""
 
