@@ -328,6 +328,7 @@ def test_a_summary_says_what_failed():
     assert losses[-1].startswith("GPBoost failed")
     [sentence] = coverages
     assert sentence == (
-        "source-aware pool: 90.0% on average over 1 tables (aim: 87 to 93 %); worst source 70.0% "
-        "on average, where 80.0% is expected by chance, and 70.0% on exam (aim: 80 %)."
+        "source-aware pool: 90.0% on average over 1 tables (aim: 87 to 93 %); worst source, on "
+        "1 tables: 70.0% on average, where 80.0% is expected by chance, and 70.0% on exam (aim: "
+        "80 %)."
     )

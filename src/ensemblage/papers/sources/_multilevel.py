@@ -55,7 +55,6 @@ from ensemblage.pool import EnsemblageClassifier, EnsemblageRegressor
 from ensemblage.sources import (
     PartialPoolingClassifier,
     PartialPoolingRegressor,
-    class_source_pairs,
 )
 from ensemblage.studies import CellResult, ResultRow, ResultTable
 
@@ -114,9 +113,11 @@ class MultilevelTask(NamedTuple):
         return int(self.train.sources.max()) + 1
 
     def folds(self) -> list[Fold]:
-        """Make folds of the training rows, stratified by source and class."""
-        rows = self.train
-        strata = class_source_pairs(rows.sources, rows.y) if self.n_classes else rows.sources
+        """Make folds of the training rows, stratified by class, or by source in a regression.
+
+        By both, a source's rate would be the same in training and test rows.
+        """
+        strata = self.train.y if self.n_classes else self.train.sources
         return deal_folds(strata, N_FOLDS, np.random.default_rng(self.seed))
 
 
@@ -549,15 +550,24 @@ def coverage_sentences(rows: Sequence[ResultRow]) -> list[str]:
     """Report the coverage over tables, and in the worst source."""
     sentences = []
     for method in COVERED:
-        names, scores = complete_scores(rows, coverage_columns(method))
+        columns = coverage_columns(method)
+        whole, coverage = complete_scores(rows, columns[:1])
+        names, scores = complete_scores(rows, columns)
+        if not whole:
+            continue
+        text = (
+            f"{columns[0]}: {coverage.mean():.1%} on average over {len(whole)} tables (aim: 87 to "
+            "93 %)"
+        )
         if names:
-            mean, worst, expected = scores.mean(axis=0)
-            sentences.append(
-                f"{COLUMNS[method]}: {mean:.1%} on average over {len(names)} tables (aim: 87 to "
-                f"93 %); worst source {worst:.1%} on average, where {expected:.1%} is expected by "
-                f"chance, and {scores[:, 1].min():.1%} on {names[int(scores[:, 1].argmin())]} "
-                "(aim: 80 %)."
+            _, worst, expected = scores.mean(axis=0)
+            lowest = int(scores[:, 1].argmin())
+            text += (
+                f"; worst source, on {len(names)} tables: {worst:.1%} on average, where "
+                f"{expected:.1%} is expected by chance, and {scores[lowest, 1]:.1%} on "
+                f"{names[lowest]} (aim: 80 %)"
             )
+        sentences.append(f"{text}.")
     return sentences
 
 
