@@ -261,7 +261,7 @@ def sources_that_differ(sd, n_rows=400, n_sources=4):
 
 def chosen(data, **grids):
     start = PooledCoefs.zeros(data.outer, 1, data.rows.shape[1])
-    folds = search_folds(data.y, data.sources, 5, np.random.default_rng(0))
+    folds = search_folds(data.sources, 5, np.random.default_rng(0))
     no_inner = {"inner_deviation": (INF,), "inner_intercept": (INF,)}
     return search_penalties(logistic_cv_loss(data, start, folds), {**GRIDS, **no_inner, **grids})
 
@@ -270,6 +270,14 @@ def test_the_more_sources_differ_the_smaller_the_deviation_penalty():
     alike, apart = chosen(sources_that_differ(0.0)), chosen(sources_that_differ(2.0))
     assert alike.deviation >= 10
     assert apart.deviation <= 3
+
+
+def test_small_sources_that_do_not_differ_have_one_intercept():
+    rng = np.random.default_rng(0)
+    sources, labels = np.repeat(np.arange(50), 8), rng.integers(2, size=400)
+    data = PoolingData(np.ones((400, 1)), labels, sources, np.ones(400), np.arange(50))
+    # of folds with a source's own rate in their test rows the smallest would be chosen
+    assert chosen(data).intercept >= 30
 
 
 def test_given_penalties_are_kept():
@@ -285,10 +293,10 @@ def test_of_equally_good_penalties_the_largest_are_chosen():
     assert found == Penalties(3.0, INF, 30.0)
 
 
-def test_many_rows_are_sampled_by_source_and_class(monkeypatch):
+def test_many_rows_are_sampled_by_source(monkeypatch):
     monkeypatch.setattr(_pooling_solvers, "MAX_SEARCH_ROWS", 100)
     data = sources_that_differ(1.0)
-    folds = search_folds(data.y, data.sources, 5, np.random.default_rng(0))
+    folds = search_folds(data.sources, 5, np.random.default_rng(0))
     some = np.concatenate([fold.test for fold in folds])
     assert len(some) == pytest.approx(100, abs=4)
     np.testing.assert_allclose(np.bincount(data.sources[some]), 25, atol=2)
