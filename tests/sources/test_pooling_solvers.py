@@ -262,7 +262,7 @@ def sources_that_differ(sd, n_rows=400, n_sources=4):
 
 def chosen(data, **grids):
     start = PooledCoefs.zeros(data.outer, 1, data.rows.shape[1])
-    folds = search_folds(data.y, data.sources, 5, np.random.default_rng(0))
+    folds = search_folds(data.sources, 5, np.random.default_rng(0))
     no_inner = {"inner_deviation": (INF,), "inner_intercept": (INF,)}
     return search_penalties(logistic_cv_loss(data, start, folds), {**GRIDS, **no_inner, **grids})
 
@@ -271,6 +271,14 @@ def test_the_more_sources_differ_the_smaller_the_deviation_penalty():
     alike, apart = chosen(sources_that_differ(0.0)), chosen(sources_that_differ(2.0))
     assert alike.deviation >= 10
     assert apart.deviation <= 3
+
+
+def test_small_sources_that_do_not_differ_have_one_intercept():
+    rng = np.random.default_rng(0)
+    sources, labels = np.repeat(np.arange(50), 8), rng.integers(2, size=400)
+    data = PoolingData(np.ones((400, 1)), labels, sources, np.ones(400), np.arange(50))
+    # of folds with a source's own rate in their test rows the smallest would be chosen
+    assert chosen(data).intercept >= 30
 
 
 def test_given_penalties_are_kept():
@@ -286,10 +294,10 @@ def test_of_equally_good_penalties_the_largest_are_chosen():
     assert found == Penalties(3.0, INF, 30.0)
 
 
-def test_many_rows_are_sampled_by_source_and_class(monkeypatch):
+def test_many_rows_are_sampled_by_source(monkeypatch):
     monkeypatch.setattr(_pooling_solvers, "MAX_SEARCH_ROWS", 100)
     data = sources_that_differ(1.0)
-    folds = search_folds(data.y, data.sources, 5, np.random.default_rng(0))
+    folds = search_folds(data.sources, 5, np.random.default_rng(0))
     some = np.concatenate([fold.test for fold in folds])
     assert len(some) == pytest.approx(100, abs=4)
     np.testing.assert_allclose(np.bincount(data.sources[some]), 25, atol=2)
@@ -339,7 +347,7 @@ def test_an_unknown_source_has_the_mean_over_outer_sources():
 
 def test_without_a_fold_that_has_weight_on_both_sides_the_largest_penalties_are_chosen():
     data = sources_that_differ(1.0, n_rows=40)._replace(weights=np.eye(40)[0])
-    folds = search_folds(data.y, data.sources, 5, np.random.default_rng(0))
+    folds = search_folds(data.sources, 5, np.random.default_rng(0))
     start = PooledCoefs.zeros(data.outer, 1, data.rows.shape[1])
     for loss in (logistic_cv_loss(data, start, folds), ridge_cv_loss(data, folds)):
         found = search_penalties(loss, GRIDS)

@@ -481,7 +481,7 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
     of bag, and strata by their own cross-validation, in which only the gate is refitted. With
     ``groups``, forests are evaluated on the folds too, and there are no biases :math:`b_c`.
 
-    With ``sources``, folds are stratified by source and class. The source-aware pool has partial
+    With ``sources``, folds are stratified by source. The source-aware pool has partial
     pooling, boosting with the source as a category, a forest, and the source-blind pool. All but
     the last use the source, boosting and forest also the columns' means at it. A source's offsets,
     shrunk towards zero, are added to the log probabilities. Sources with few rows or one class are

@@ -57,7 +57,6 @@ from ensemblage.pool._source_members import (
 from ensemblage.sources import (
     add_intercepts,
     choose_intercept_penalty,
-    class_source_pairs,
     expect_source_names,
     fit_intercepts,
     source_folds,
@@ -419,11 +418,14 @@ def _check_scores(scores: dict[str, NDArray[Any]], highest: float) -> None:
 def stratify_folds_by_source(
     data: TrainingData, codes: Integers, cv: Any, seed: int
 ) -> TrainingData:
-    """Stratify folds by source and class, unless groups or a splitter define them."""
+    """Stratify folds by source, unless groups or a splitter define them.
+
+    They are not stratified by class: a source's test rows would have the rate of its training
+    rows, so that what is estimated from few rows of a source would seem exact.
+    """
     if data.has_groups or len(data.folds) == 1 or not isinstance(cv, Integral):
         return data
-    pairs = class_source_pairs(codes, data.labels)
-    folds = deal_folds(pairs, min(int(cv), len(pairs)), np.random.default_rng(seed))
+    folds = deal_folds(codes, min(int(cv), len(codes)), np.random.default_rng(seed))
     return data._replace(folds=folds)
 
 

@@ -85,8 +85,8 @@ intercept_penalty : float, "auto" or pair of these, default="auto"
     Likewise on the deviations of the sources' intercepts, in standardised columns; with infinity,
     sources have the same intercept.
 cv : int, splitter or iterable, default=5
-    Folds by which ``"auto"`` chooses. An integer makes folds stratified by source and class, of at
-    most 10,000 rows. A splitter gets the sources as its groups; the outer ones, if they are nested.
+    Folds by which ``"auto"`` chooses. An integer makes folds stratified by source, of at most
+    10,000 rows. A splitter gets the sources as its groups; the outer ones, if they are nested.
 random_state : int, RandomState instance or None, default=None
     For the folds.
 sources_ : ndarray of shape (n_sources,) or (n_sources, 2)
@@ -290,7 +290,7 @@ class BasePartialPooling(DocLinkMixin):
         labels = data.y if self._is_classification else np.zeros(len(data.y), np.int64)
         if isinstance(self.cv, Integral):
             rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
-            folds = search_folds(labels, data.sources, int(self.cv), rng)
+            folds = search_folds(data.sources, int(self.cv), rng)
         else:
             splitter = check_cv(self.cv, labels, classifier=self._is_classification)
             groups = data.outer[data.sources]

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from ensemblage._core import Fold, compiled, deal_folds
-from ensemblage.sources._source_codes import class_source_pairs
 
 Doubles = NDArray[np.float64]
 
@@ -461,12 +460,14 @@ def search_penalties(
     return best([apart, coordinate_search({"deviation", "inner_deviation"})])
 
 
-def search_folds(
-    labels: NDArray[np.int64], sources: NDArray[np.int64], n_folds: int, rng: np.random.Generator
-) -> list[Fold]:
-    """Make folds stratified by source and class, of a sample if there are many rows."""
-    chosen, pairs = np.arange(len(labels)), class_source_pairs(sources, labels)
+def search_folds(sources: NDArray[np.int64], n_folds: int, rng: np.random.Generator) -> list[Fold]:
+    """Make folds stratified by source, of a sample if there are many rows.
+
+    Stratified by class too, a source's test rows would have the rate of its training rows, and the
+    penalty on its intercept would be too small.
+    """
+    chosen = np.arange(len(sources))
     if len(chosen) > MAX_SEARCH_ROWS:
-        chosen = deal_folds(pairs, -(-len(chosen) // MAX_SEARCH_ROWS), rng)[0].test
-    folds = deal_folds(pairs[chosen], n_folds, rng)
+        chosen = deal_folds(sources, -(-len(chosen) // MAX_SEARCH_ROWS), rng)[0].test
+    folds = deal_folds(sources[chosen], n_folds, rng)
     return [Fold(chosen[train], chosen[test]) for train, test in folds]

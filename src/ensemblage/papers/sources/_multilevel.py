@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.special import expit
+from scipy.stats import binom, wilcoxon
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -18,10 +19,27 @@ from sklearn.preprocessing import StandardScaler
 
 from ensemblage._core import Fold, deal_folds, require
 from ensemblage.datasets import TableEncoder
+from ensemblage.evaluation import holm
+from ensemblage.papers._declaration import (
+    PaperScope,
+    PaperTable,
+    Scales,
+    paper_cell,
+    paper_table,
+    repeat_seed,
+)
+from ensemblage.papers._summaries import Groups, complete_scores, failed, grouped
 from ensemblage.papers.sources._multilevel_tables import (
+    CLASSES,
+    HALF_OF,
+    HALVES,
+    TASKS,
     Doubles,
     Indices,
     MultilevelTable,
+    multilevel_fingerprint,
+    multilevel_table,
+    task_of,
 )
 from ensemblage.papers.sources._study import (
     BOOSTING,
@@ -37,8 +55,8 @@ from ensemblage.pool import EnsemblageClassifier, EnsemblageRegressor
 from ensemblage.sources import (
     PartialPoolingClassifier,
     PartialPoolingRegressor,
-    class_source_pairs,
 )
+from ensemblage.studies import CellResult, ResultRow, ResultTable
 
 TRAIN_SHARE = 0.5
 MAX_TRAIN_ROWS = 700
@@ -46,10 +64,12 @@ COVERAGE = 0.9
 """Of prediction intervals."""
 MIN_WORST_ROWS = 10
 """Test rows of a source, at least, for it to be the worst."""
+MIN_TABLES = 6
+"""Fewest tables with which a difference can be significant."""
 DEPTHS = (4, 6)
 """Of CatBoost's trees."""
 CATBOOST_ROUNDS = 500
-GPBOOST = {
+GPBOOST_SETTINGS = {
     "learning_rate": 0.05,
     "num_leaves": 8,
     "min_data_in_leaf": 10,
@@ -93,9 +113,11 @@ class MultilevelTask(NamedTuple):
         return int(self.train.sources.max()) + 1
 
     def folds(self) -> list[Fold]:
-        """Make folds of the training rows, stratified by source and class."""
-        rows = self.train
-        strata = class_source_pairs(rows.sources, rows.y) if self.n_classes else rows.sources
+        """Make folds of the training rows, stratified by class, or by source in a regression.
+
+        By both, a source's rate would be the same in training and test rows.
+        """
+        strata = self.train.y if self.n_classes else self.train.sources
         return deal_folds(strata, N_FOLDS, np.random.default_rng(self.seed))
 
 
@@ -154,18 +176,17 @@ def _predict(task: MultilevelTask, model: Any, X: Any, **sources: Any) -> Predic
     return Prediction(values, np.asarray(model.predict_interval(X, coverage=COVERAGE, **sources)))
 
 
-def _source_aware(task: MultilevelTask) -> Prediction:
+def _source_aware_and_blind(task: MultilevelTask) -> dict[str, Prediction]:
+    """Predict with and without the sources by one model, which has a pool for each."""
     model = _fit_pool(task, task.train.X, sources=task.train.sources)
-    return _predict(task, model, task.test.X, sources=task.test.sources)
+    aware = _predict(task, model, task.test.X, sources=task.test.sources)
+    # its intervals without a source are for new sources, and wider
+    return {AWARE: aware, BLIND: Prediction(_predict(task, model, task.test.X).values)}
 
 
 def _column(task: MultilevelTask) -> Prediction:
     model = _fit_pool(task, task.train.with_source())
     return _predict(task, model, task.test.with_source())
-
-
-def _blind(task: MultilevelTask) -> Prediction:
-    return _predict(task, _fit_pool(task, task.train.X), task.test.X)
 
 
 def _pooled(task: MultilevelTask, **penalties: Any) -> Prediction:
@@ -245,13 +266,12 @@ def _catboost_rows(rows: MultilevelRows, categories: Sequence[int]) -> NDArray[n
 
 def _gpboost(task: MultilevelTask) -> Prediction:
     """Boosted trees plus a random intercept per source; folds choose the rounds."""
-    _refuse_many_classes(task, "GPBoost's likelihoods are of two classes or numbers")
     gpb = require("gpboost", "This method")
     likelihood, objective, metric = (
         ("bernoulli_logit", "binary", "binary_logloss") if task.n_classes
         else ("gaussian", "regression", "l2")
     )  # fmt: skip
-    settings = {**GPBOOST, "objective": objective, "seed": task.seed}
+    settings = {**GPBOOST_SETTINGS, "objective": objective, "seed": task.seed}
     rows = task.train
     model = gpb.GPModel(group_data=rows.sources, likelihood=likelihood, num_parallel_threads=1)
     data = gpb.Dataset(rows.Z, rows.y, params=settings, free_raw_data=False)
@@ -270,18 +290,8 @@ def _gpboost(task: MultilevelTask) -> Prediction:
     return Prediction(_both_classes(task, np.ravel(found["response_mean"])))
 
 
-class NotApplicableError(ValueError):
-    """A method does not apply to a task."""
-
-
-def _refuse_many_classes(task: MultilevelTask, why: str) -> None:
-    if task.n_classes > 2:
-        raise NotApplicableError(f"{why}, and there are {task.n_classes} classes.")
-
-
 def _mixed(task: MultilevelTask) -> Prediction:
     """Mixed model with a random intercept per source: REML, or variational Bayes for classes."""
-    _refuse_many_classes(task, "The mixed logistic regression is of two classes")
     W, W_new = fixed_effects(task.train.Z, task.test.Z)
     own = np.eye(task.n_sources)
     if task.n_classes:
@@ -356,67 +366,69 @@ def _loss(task: MultilevelTask, values: Doubles, y: NDArray[Any]) -> float:
     return log_loss(values, y) if task.n_classes else float(np.mean((values - y) ** 2))
 
 
+AWARE, COLUMN, BLIND = "source-aware", "column", "blind"
+LIGHTGBM, CATBOOST, GPBOOST = "lightgbm", "catboost", "gpboost"
+MIXED, POOLED = "mixed", "partial-pooling"
 METHODS: dict[str, Callable[[MultilevelTask], Prediction]] = {
-    "source-aware": _source_aware,
-    "column": _column,
-    "blind": _blind,
-    "lightgbm": _lightgbm,
-    "catboost": _catboost,
-    "gpboost": _gpboost,
-    "mixed": _mixed,
+    COLUMN: _column,
+    LIGHTGBM: _lightgbm,
+    CATBOOST: _catboost,
+    GPBOOST: _gpboost,
+    MIXED: _mixed,
     "grouped": _grouped,
     "per-source": lambda task: _pooled(task, common_penalty=np.inf),
-    "partial-pooling": _pooled,
+    POOLED: _pooled,
 }
+CELLS = (AWARE, *METHODS)
+"""Methods of the cells; that of the source-aware pool has the source-blind one too."""
+TWO_CLASSES = (GPBOOST, MIXED)
+"""Methods for numbers and two classes; there are no scores of them with more."""
 
 
-def multilevel_scores(method: str, task: MultilevelTask) -> dict[str, float]:
-    """Score a method on the test rows, over all and by source."""
-    start = time.perf_counter()
-    found = METHODS[method](task)
-    seconds = time.perf_counter() - start
-    if not np.isfinite(found.values).all():
-        raise ValueError(f"{method} predicts values that are not finite.")
+def multilevel_scores(method: str, task: MultilevelTask) -> dict[str, dict[str, float]]:
+    """Score the methods of a cell on the test rows, over all and by source."""
+    if method in TWO_CLASSES and task.n_classes > 2:
+        return {}
+    found = _source_aware_and_blind(task) if method == AWARE else {method: METHODS[method](task)}
+    for name, each in found.items():
+        if not np.isfinite(each.values).all():
+            raise ValueError(f"{name} predicts values that are not finite.")
     scores = class_scores if task.n_classes else number_scores
-    return scores(found, task.test.y, task.test.sources) | {"seconds": seconds}
+    y, sources = task.test.y, task.test.sources
+    return {name: scores(each, y, sources) for name, each in found.items()}
 
 
 def class_scores(found: Prediction, y: Indices, sources: Indices) -> dict[str, float]:
-    """Score probabilities."""
+    """Score probabilities; "worst" is the highest error of a source that is large enough."""
     wrong = found.values.argmax(axis=1) != y
-    return {
-        "log_loss": log_loss(found.values, y),
-        "error": float(wrong.mean()),
-        "worst": max(float(wrong[own].mean()) for own in _large_sources(sources)),
-        "gap": float(np.mean([calibration_in_the_large(found.values[sources == s], y[sources == s])
-                              for s in np.unique(sources)])),
-    }  # fmt: skip
+    gaps = [calibration_in_the_large(found.values[own], y[own]) for own in rows_by_source(sources)]
+    scores = {"loss": log_loss(found.values, y), "gap": float(np.mean(gaps))}
+    large = rows_by_source(sources, MIN_WORST_ROWS)
+    return scores | ({"worst": max(float(wrong[own].mean()) for own in large)} if large else {})
 
 
 def number_scores(found: Prediction, y: Doubles, sources: Indices) -> dict[str, float]:
     """Score predictions of numbers, and their intervals if there are any."""
-    residuals, large = y - found.values, _large_sources(sources)
-    scores = {
-        "rmse": float(np.sqrt(np.mean(residuals**2))),
-        "error": float(np.abs(residuals).mean()),
-        "worst": max(float(np.sqrt(np.mean(residuals[own] ** 2))) for own in large),
-        "gap": float(np.mean([mean_residual(residuals[sources == s]) for s in np.unique(sources)])),
-    }
+    residuals, large = y - found.values, rows_by_source(sources, MIN_WORST_ROWS)
+    gaps = [mean_residual(residuals[own]) for own in rows_by_source(sources)]
+    scores = {"loss": float(np.sqrt(np.mean(residuals**2))), "gap": float(np.mean(gaps))}
+    if large:
+        scores["worst"] = max(float(np.sqrt(np.mean(residuals[own] ** 2))) for own in large)
     if found.interval is None:
         return scores
     low, high = found.interval.T
     covered = (low <= y) & (y <= high)
-    return scores | {
-        "coverage": float(covered.mean()),
-        "worst_coverage": min(float(covered[own].mean()) for own in large),
-        "width": float((high - low).mean()),
-    }
+    scores["coverage"] = float(covered.mean())
+    if large:
+        scores["worst_coverage"] = min(float(covered[own].mean()) for own in large)
+        scores["expected_worst"] = expected_worst_coverage([len(own) for own in large])
+    return scores
 
 
-def _large_sources(sources: Indices) -> list[Indices]:
-    """Rows of each source that has ten or more; all rows if none has."""
+def rows_by_source(sources: Indices, least: int = 1) -> list[Indices]:
+    """Rows of each source that has so many."""
     rows = [np.flatnonzero(sources == s) for s in np.unique(sources)]
-    return [own for own in rows if len(own) >= MIN_WORST_ROWS] or [np.arange(len(sources))]
+    return [own for own in rows if len(own) >= least]
 
 
 def mean_residual(residuals: Doubles) -> float:
@@ -425,3 +437,246 @@ def mean_residual(residuals: Doubles) -> float:
         return 0.0
     variance = float(residuals.var(ddof=1)) / len(residuals)
     return float(np.sqrt(max(0.0, float(residuals.mean()) ** 2 - variance)))
+
+
+def expected_worst_coverage(n_rows: Sequence[int]) -> float:
+    """Mean of the lowest coverage of sources with so many rows, if each row has 90 %.
+
+    The mean is the integral over c of the probability that no source has a coverage below c.
+    """
+    sizes = np.array(n_rows)
+    levels = np.unique(np.concatenate([np.arange(n + 1) / n for n in sizes]))
+    least = np.ceil(levels[1:, None] * sizes - 1e-9)
+    above = np.asarray(binom.sf(least - 1, sizes, COVERAGE)).prod(axis=1)
+    return float(np.diff(levels) @ above)
+
+
+COLUMNS = {
+    AWARE: "source-aware pool",
+    COLUMN: "source as a column",
+    BLIND: "source-blind pool",
+    LIGHTGBM: "LightGBM",
+    CATBOOST: "CatBoost",
+    GPBOOST: "GPBoost",
+    MIXED: "mixed model",
+    "grouped": "scikit-lego",
+    "per-source": "regression per source",
+    POOLED: "partial pooling",
+}
+LOSSES = {True: "log loss", False: "RMSE"}
+"""Loss of classes, and of numbers."""
+SECONDS = "seconds"
+
+
+def comparison_sentences(rows: Sequence[ResultRow], measure: str) -> list[str]:
+    """Compare the source-aware pool with each peer, by relative changes over the tables."""
+    own, found = COLUMNS[AWARE], {}
+    for peer in COLUMNS.values():
+        names, scores = complete_scores(rows, (own, peer))
+        if peer != own and names:
+            found[peer] = scores[:, 0] / scores[:, 1] - 1
+    tested = [peer for peer, each in found.items() if len(each) >= MIN_TABLES and each.any()]
+    pvalues = dict(zip(tested, holm([wilcoxon(found[p]).pvalue for p in tested]), strict=True))
+    return [
+        f"{own} against {peer}: {measure} {each.mean():+.1%} on average (median "
+        f"{np.median(each):+.1%}), lower on {int((each < 0).sum())} of {len(each)} tables"
+        + (f", Wilcoxon p = {pvalues[peer]:.2g} after Holm." if peer in pvalues else ".")
+        for peer, each in found.items()
+    ]
+
+
+def best_peer_sentence(
+    rows: Sequence[ResultRow], measure: str, peers: Sequence[str], most: float, aim: str
+) -> list[str]:
+    """Compare the source-aware pool with the best of some peers, which the test rows choose."""
+    columns = [COLUMNS[each] for each in (AWARE, *peers)]
+    names, scores = complete_scores(rows, columns)
+    if not names:
+        return []
+    above = scores[:, 0] / scores[:, 1:].min(axis=1) - 1
+    within = int((above <= most).sum())
+    far = [f"{names[k]} {above[k]:+.1%}" for k in np.flatnonzero(above > most)]
+    return [
+        f"{columns[0]}: {measure} within {most:.0%} of the best of {', '.join(columns[1:])} on "
+        f"{within} of {len(names)} tables ({within / len(names):.0%}; aim: {aim})"
+        + (f"; further above on {', '.join(far)}." if far else ".")
+    ]
+
+
+def share_sentence(
+    rows: Sequence[ResultRow], measure: str, own: str, peer: str, *, aim: str
+) -> list[str]:
+    """Count tables on which one method's loss is at most another's."""
+    columns = COLUMNS[own], COLUMNS[peer]
+    names, scores = complete_scores(rows, columns)
+    if not names:
+        return []
+    lower = int((scores[:, 0] <= scores[:, 1]).sum())
+    change = float((scores[:, 0] / scores[:, 1] - 1).mean())
+    share = f"{lower} of {len(names)} tables ({lower / len(names):.0%}; aim: {aim})"
+    text = f"{columns[0]}: {measure} at most that of {columns[1]} on {share}"
+    return [f"{text}, {change:+.1%} on average."]
+
+
+def loss_sentences(rows: Sequence[ResultRow], *, classes: bool) -> list[str]:
+    """Compare with the peers, and with what was aimed at."""
+    measure = LOSSES[classes]
+    if classes:
+        aims = [
+            *share_sentence(rows, measure, AWARE, COLUMN, aim="70 %"),
+            *best_peer_sentence(rows, measure, (LIGHTGBM, COLUMN, BLIND), 0.02, "all"),
+        ]
+    else:
+        aims = [
+            *best_peer_sentence(rows, measure, (COLUMN, MIXED, LIGHTGBM), 0.01, "75 %"),
+            *share_sentence(rows, measure, POOLED, MIXED, aim="75 %"),
+        ]
+    return comparison_sentences(rows, measure) + aims
+
+
+COVERED = (AWARE, COLUMN)
+"""Methods with prediction intervals."""
+COVERAGE_KEYS = ("coverage", "worst_coverage", "expected_worst")
+"""Scores of prediction intervals."""
+
+
+def coverage_columns(method: str) -> tuple[str, str, str]:
+    """Headings of a method's coverage: of all rows, the worst source, and what is expected."""
+    own = COLUMNS[method]
+    return own, f"{own}, worst source", f"{own}, worst source expected"
+
+
+def coverage_sentences(rows: Sequence[ResultRow]) -> list[str]:
+    """Report the coverage over tables, and in the worst source."""
+    sentences = []
+    for method in COVERED:
+        columns = coverage_columns(method)
+        whole, coverage = complete_scores(rows, columns[:1])
+        names, scores = complete_scores(rows, columns)
+        if not whole:
+            continue
+        text = (
+            f"{columns[0]}: {coverage.mean():.1%} on average over {len(whole)} tables (aim: 87 to "
+            "93 %)"
+        )
+        if names:
+            _, worst, expected = scores.mean(axis=0)
+            lowest = int(scores[:, 1].argmin())
+            text += (
+                f"; worst source, on {len(names)} tables: {worst:.1%} on average, where "
+                f"{expected:.1%} is expected by chance, and {scores[lowest, 1]:.1%} on "
+                f"{names[lowest]} (aim: 80 %)"
+            )
+        sentences.append(f"{text}.")
+    return sentences
+
+
+def failure_notes(results: Sequence[CellResult]) -> list[str]:
+    """Say once for each method why cells of it failed."""
+    reasons: dict[str, list[str]] = {}
+    for each in results:
+        if each.error:
+            reasons.setdefault(str(each.cell.params["method"]), []).append(each.error)
+    return [
+        f"{COLUMNS[method]} failed in {len(found)} cells, first with: "
+        f"{' '.join(found[0].split()).rstrip('.')}."
+        for method, found in reasons.items()
+    ]
+
+
+class MultilevelParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One method on one split of a table."""
+
+    half: str
+    task: str
+    dataset: str
+    method: str
+    repeat: int
+    seed: int
+
+
+@paper_table("sources-multilevel")
+class MultilevelStudy(PaperTable[int]):
+    """One split of two tables; two or five splits of all."""
+
+    scales = Scales(1, 2, 5)
+    quick_datasets = ("heart", "rat-pups")
+
+    def datasets(self, scale: str) -> tuple[str, ...]:
+        return tuple(name for task in TASKS for name in HALF_OF[task])
+
+    def fingerprint(self, name: str, data_dir: str | None) -> str:
+        return multilevel_fingerprint(name, data_dir)
+
+    def grid(self, scope: PaperScope) -> Iterator[MultilevelParams]:
+        """Iterate over splits first, so that an interrupted run has all tables."""
+        for repeat, name in product(range(self.scale_of(scope)), scope.datasets):
+            task = task_of(name)
+            for method in CELLS:
+                yield MultilevelParams(
+                    half=HALF_OF[task][name], task=task, dataset=name, method=method,
+                    repeat=repeat, seed=scope.seed,
+                )  # fmt: skip
+
+    @staticmethod
+    @paper_cell(MultilevelParams)
+    def compute(params: MultilevelParams, data_dir: str | None) -> Mapping[str, Any]:
+        table = multilevel_table(params.dataset, data_dir)
+        task = multilevel_task(table, repeat_seed(params.seed, params.repeat))
+        return multilevel_scores(params.method, task)
+
+    def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
+        groups = grouped(results, "dataset", "method")
+        made = []
+        for half, task in product(HALVES, TASKS):
+            names = [each for each in scope.datasets if HALF_OF[task].get(each) == half]
+            own = [each for each in results if each.cell.params["dataset"] in names]
+            if names:
+                made += self._half(groups, scope, half, task, names, failure_notes(own))
+        return made
+
+    def _half(
+        self, groups: Groups, scope: PaperScope, half: str, task: str, names: Sequence[str],
+        failures: Sequence[str],
+    ) -> list[ResultTable]:  # fmt: skip
+        """Make the tables of one half of one task."""
+        classes = task == CLASSES
+        worst = "error in the worst source" if classes else "RMSE in the worst source"
+        gap = ("calibration-in-the-large error" if classes else "mean residual") + " by source"
+        stems = [("loss", LOSSES[classes]), ("worst", worst), ("gap", gap)]
+        stems += [] if classes else [("coverage", "coverage of 90 % prediction intervals")]
+        made = []
+        for stem, measure in [*stems, (SECONDS, "seconds to fit and predict")]:
+            rows = [
+                self.entry(name, column, values, n_failed)
+                for name in names
+                for column, values, n_failed in _entries(groups, name, stem)
+            ]
+            sentences = []
+            if stem == "loss":
+                sentences = [*loss_sentences(rows, classes=classes), *failures]
+            elif stem == "coverage":
+                sentences = coverage_sentences(rows)
+            better = None if stem == "coverage" else False
+            made.append(
+                self.measure_table(
+                    f"{half}-{task}-{stem}", measure, rows, sentences, scope,
+                    greater_is_better=better, part=f"{half}, {task}, ",
+                )
+            )  # fmt: skip
+        return made
+
+
+def _entries(groups: Groups, name: str, stem: str) -> Iterator[tuple[str, list[float], int]]:
+    """Give the columns of a row with their values in each split, and the failed cells."""
+    for method in COVERED if stem == "coverage" else COLUMNS:
+        found = groups.get((name, AWARE if method == BLIND else method), [])
+        whole = [each for each in found if not each.error and each.values]
+        values: list[Any] = [each.values[method] for each in whole]
+        if stem == "coverage":
+            for column, key in zip(coverage_columns(method), COVERAGE_KEYS, strict=True):
+                yield column, [each[key] for each in values if key in each], failed(found)
+        elif stem != SECONDS:
+            yield COLUMNS[method], [each[stem] for each in values if stem in each], failed(found)
+        elif method != BLIND:  # fitted with the source-aware pool
+            yield COLUMNS[method], [each.seconds for each in whole], failed(found)
