@@ -358,8 +358,8 @@ class SourcePool:
     def label(self, code: int) -> Any:
         """Return the name of a code: a label, a pair of labels, or that of an outer source."""
         if code < len(self.names):
-            found = self.names[code].tolist() if self.names.ndim == 1 else tuple(self.names[code])
-            return found
+            found = self.names.tolist()[code]
+            return tuple(found) if self.index.n_levels == 2 else found
         return self.names[np.flatnonzero(self.index.outer == code - len(self.names))[0], 0]
 
     def thresholds(self, coverage: float) -> Doubles:
