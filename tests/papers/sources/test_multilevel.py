@@ -19,17 +19,17 @@ from ensemblage.papers.sources._multilevel import (
     mean_residual,
     multilevel_scores,
     multilevel_task,
-    number_scores,
     share_sentence,
+    value_scores,
 )
 from ensemblage.papers.sources._multilevel_tables import (
-    CLASSES,
+    CLASS_TABLES,
     CLASSIFICATION,
     CONFIRM,
     DESIGN,
     DESIGN_FILES,
     HALF_OF,
-    NUMBERS,
+    NUMERIC_TABLES,
     REGRESSION,
     read_frame,
     split_in_halves,
@@ -56,7 +56,7 @@ def made(*, classes, n_sources=4, n_rows=40, n_classes=2):
     return read_frame(frame, "made", classes=classes)
 
 
-TABLES = {CLASSES: made(classes=True), NUMBERS: made(classes=False)}
+TABLES = {CLASSIFICATION: made(classes=True), REGRESSION: made(classes=False)}
 TASKS = {name: multilevel_task(table, 0) for name, table in TABLES.items()}
 
 
@@ -75,10 +75,10 @@ def test_halves_are_fixed():
     assert split_in_halves(dict.fromkeys("dbca"), ("own",)) == {
         "own": DESIGN, "a": DESIGN, "b": CONFIRM, "c": DESIGN, "d": CONFIRM,
     }  # fmt: skip
-    assert {name for name, half in HALF_OF[NUMBERS].items() if half == CONFIRM} == {
+    assert {name for name, half in HALF_OF[REGRESSION].items() if half == CONFIRM} == {
         "boston-towns", "chicks", "crime", "exam", "high-school", "radon", "sacramento", "wages",
     }  # fmt: skip
-    confirm = {name for name, half in HALF_OF[CLASSES].items() if half == CONFIRM}
+    confirm = {name for name, half in HALF_OF[CLASSIFICATION].items() if half == CONFIRM}
     assert confirm == {
         "admissions", "chile", "contraception", "crop-insurance", "headaches", "hospital-deaths",
         "leaf-shape", "penguins", "trump-vote", "world-values",
@@ -86,7 +86,7 @@ def test_halves_are_fixed():
     assert not confirm & set(DESIGN_FILES)
 
 
-@pytest.mark.parametrize("table", [*CLASSIFICATION.values(), *REGRESSION.values()])
+@pytest.mark.parametrize("table", [*CLASS_TABLES.values(), *NUMERIC_TABLES.values()])
 def test_target_and_source_are_no_features(table):
     assert table.source != table.target
     assert not {table.source, table.target} & set(table.drop)
@@ -101,9 +101,9 @@ def test_rare_sources_and_classes_are_left_out():
         read_frame(frame[:70], "made", classes=True)
 
 
-def test_numbers_are_in_standard_deviations():
-    assert TABLES[NUMBERS].n_classes == 0
-    assert TABLES[NUMBERS].y.std() == pytest.approx(1)
+def test_numeric_targets_are_in_standard_deviations():
+    assert TABLES[REGRESSION].n_classes == 0
+    assert TABLES[REGRESSION].y.std() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
@@ -131,7 +131,7 @@ def test_large_tables_have_700_training_rows():
 
 
 def test_fixed_effects_are_independent_columns():
-    W, W_new = fixed_effects(TASKS[NUMBERS].train.Z, TASKS[NUMBERS].test.Z)
+    W, W_new = fixed_effects(TASKS[REGRESSION].train.Z, TASKS[REGRESSION].test.Z)
     assert np.linalg.matrix_rank(W) == W.shape[1] == W_new.shape[1]
     assert W[:, 0].tolist() == [1.0] * 80
 
@@ -171,24 +171,24 @@ def test_scores_of_classes_by_hand():
     # the third source has too few rows; ties go to the first class
     assert scores["worst"] == 1.0
     gaps = [np.sqrt(0.25 - 0.025), np.sqrt(0.4**2 - 0.016), 0.0]
-    assert scores["gap"] == pytest.approx(np.mean(gaps))
+    assert scores["calibration"] == pytest.approx(np.mean(gaps))
 
 
-def test_scores_of_numbers_by_hand():
+def test_scores_of_numeric_targets_by_hand():
     y, sources = np.r_[np.zeros(10), np.tile([1.0, 3.0], 5), 9.0], np.repeat([0, 1, 2], [10, 10, 1])
     interval = np.tile([-1.0, 2.0], (21, 1))
-    scores = number_scores(Prediction(np.zeros(21), interval), y, sources)
+    scores = value_scores(Prediction(np.zeros(21), interval), y, sources)
     assert scores["loss"] == pytest.approx(np.sqrt((5 * 1 + 5 * 9 + 81) / 21))
     assert scores["worst"] == pytest.approx(np.sqrt(5))
-    assert scores["gap"] == pytest.approx(np.sqrt(4 - 10 / 9 / 10) / 3)
+    assert scores["calibration"] == pytest.approx(np.sqrt(4 - 10 / 9 / 10) / 3)
     assert scores["coverage"] == pytest.approx(15 / 21)
     assert scores["worst_coverage"] == 0.5
-    assert "coverage" not in number_scores(Prediction(np.zeros(21)), y, sources)
+    assert "coverage" not in value_scores(Prediction(np.zeros(21)), y, sources)
 
 
 def test_small_sources_are_not_the_worst():
-    scores = number_scores(Prediction(np.zeros(9), np.zeros((9, 2))), np.ones(9), np.arange(9) // 3)
-    assert set(scores) == {"loss", "gap", "coverage"}
+    scores = value_scores(Prediction(np.zeros(9), np.zeros((9, 2))), np.ones(9), np.arange(9) // 3)
+    assert set(scores) == {"loss", "calibration", "coverage"}
 
 
 def test_the_mean_residual_is_corrected_for_chance():
@@ -257,7 +257,7 @@ def result(dataset, method, repeat=0, error="", **values):
 
 
 def scores(loss, coverage=None):
-    found = {"loss": loss, "gap": 0.1, "worst": 2 * loss}
+    found = {"loss": loss, "calibration": 0.1, "worst": 2 * loss}
     if coverage is None:
         return found
     return found | {"coverage": coverage, "worst_coverage": 0.7, "expected_worst": 0.8}
@@ -282,16 +282,16 @@ def tables_of(results):
 
 def test_tables_are_by_half_and_task():
     found = tables_of([])
-    shared = ("loss", "worst", "gap")
+    shared = ("loss", "worst", "calibration")
     assert list(found) == [
-        *(f"sources-multilevel-design-classes-{each}" for each in (*shared, "seconds")),
+        *(f"sources-multilevel-design-classification-{each}" for each in (*shared, "seconds")),
         *(
-            f"sources-multilevel-confirm-numbers-{each}"
+            f"sources-multilevel-confirm-regression-{each}"
             for each in (*shared, "coverage", "seconds")
         ),
     ]
-    first = found["sources-multilevel-design-classes-loss"]
-    assert first.title == "Multilevel tables: design, classes, log loss"
+    first = found["sources-multilevel-design-classification-loss"]
+    assert first.title == "Multilevel tables: design, classification, log loss"
     assert first.summary == []
     assert set(find_table("sources-multilevel").printed.library) < set(COLUMNS.values())
 
@@ -304,15 +304,15 @@ def test_entries_are_means_of_the_splits():
         (only,) = [each for each in rows if (each.row, each.column) == (row, column)]
         return only
 
-    assert at("design-classes-loss", "heart", "source-aware pool").ours == pytest.approx(0.5)
-    assert at("design-classes-loss", "heart", "source-blind pool").ours == pytest.approx(0.7)
-    assert at("design-classes-worst", "heart", "source as a column").ours == 1.0
-    assert at("design-classes-seconds", "heart", "source-aware pool").ours == 2.5
-    assert at("design-classes-loss", "heart", "GPBoost").failures == 1
-    not_applicable = at("design-classes-loss", "heart", "mixed model")
+    assert at("design-classification-loss", "heart", "source-aware pool").ours == pytest.approx(0.5)
+    assert at("design-classification-loss", "heart", "source-blind pool").ours == pytest.approx(0.7)
+    assert at("design-classification-worst", "heart", "source as a column").ours == 1.0
+    assert at("design-classification-seconds", "heart", "source-aware pool").ours == 2.5
+    assert at("design-classification-loss", "heart", "GPBoost").failures == 1
+    not_applicable = at("design-classification-loss", "heart", "mixed model")
     assert (not_applicable.ours, not_applicable.failures) == (None, 0)
-    assert at("confirm-numbers-coverage", "exam", "source-aware pool, worst source").ours == 0.7
-    columns = {row.column for row in found["sources-multilevel-design-classes-seconds"].rows}
+    assert at("confirm-regression-coverage", "exam", "source-aware pool, worst source").ours == 0.7
+    columns = {row.column for row in found["sources-multilevel-design-classification-seconds"].rows}
     assert "source-blind pool" not in columns
 
 
@@ -323,7 +323,7 @@ def test_a_summary_says_what_failed():
     found = tables_of(RESULTS)
     losses, coverages = (
         found[f"sources-multilevel-{each}"].summary
-        for each in ("design-classes-loss", "confirm-numbers-coverage")
+        for each in ("design-classification-loss", "confirm-regression-coverage")
     )
     assert losses[-1].startswith("GPBoost failed")
     [sentence] = coverages

@@ -30,7 +30,7 @@ from ensemblage.papers._declaration import (
 )
 from ensemblage.papers._summaries import Groups, complete_scores, failed, grouped
 from ensemblage.papers.sources._multilevel_tables import (
-    CLASSES,
+    CLASSIFICATION,
     HALF_OF,
     HALVES,
     TASKS,
@@ -122,7 +122,7 @@ class MultilevelTask(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """Probabilities or numbers of the test rows, and 90 % prediction intervals if there are any."""
+    """Probabilities or a numeric target of the test rows, and 90 % intervals if there are any."""
 
     values: Doubles
     interval: Doubles | None = None
@@ -382,7 +382,7 @@ METHODS: dict[str, Callable[[MultilevelTask], Prediction]] = {
 CELLS = (AWARE, *METHODS)
 """Methods of the cells; that of the source-aware pool has the source-blind one too."""
 TWO_CLASSES = (GPBOOST, MIXED)
-"""Methods for numbers and two classes; there are no scores of them with more."""
+"""Methods for regression and two classes; there are no scores of them with more."""
 
 
 def multilevel_scores(method: str, task: MultilevelTask) -> dict[str, dict[str, float]]:
@@ -393,7 +393,7 @@ def multilevel_scores(method: str, task: MultilevelTask) -> dict[str, dict[str, 
     for name, each in found.items():
         if not np.isfinite(each.values).all():
             raise ValueError(f"{name} predicts values that are not finite.")
-    scores = class_scores if task.n_classes else number_scores
+    scores = class_scores if task.n_classes else value_scores
     y, sources = task.test.y, task.test.sources
     return {name: scores(each, y, sources) for name, each in found.items()}
 
@@ -401,17 +401,19 @@ def multilevel_scores(method: str, task: MultilevelTask) -> dict[str, dict[str, 
 def class_scores(found: Prediction, y: Indices, sources: Indices) -> dict[str, float]:
     """Score probabilities; "worst" is the highest error of a source that is large enough."""
     wrong = found.values.argmax(axis=1) != y
-    gaps = [calibration_in_the_large(found.values[own], y[own]) for own in rows_by_source(sources)]
-    scores = {"loss": log_loss(found.values, y), "gap": float(np.mean(gaps))}
+    errors = [
+        calibration_in_the_large(found.values[own], y[own]) for own in rows_by_source(sources)
+    ]
+    scores = {"loss": log_loss(found.values, y), "calibration": float(np.mean(errors))}
     large = rows_by_source(sources, MIN_WORST_ROWS)
     return scores | ({"worst": max(float(wrong[own].mean()) for own in large)} if large else {})
 
 
-def number_scores(found: Prediction, y: Doubles, sources: Indices) -> dict[str, float]:
-    """Score predictions of numbers, and their intervals if there are any."""
+def value_scores(found: Prediction, y: Doubles, sources: Indices) -> dict[str, float]:
+    """Score predictions of a numeric target, and their intervals if there are any."""
     residuals, large = y - found.values, rows_by_source(sources, MIN_WORST_ROWS)
-    gaps = [mean_residual(residuals[own]) for own in rows_by_source(sources)]
-    scores = {"loss": float(np.sqrt(np.mean(residuals**2))), "gap": float(np.mean(gaps))}
+    errors = [mean_residual(residuals[own]) for own in rows_by_source(sources)]
+    scores = {"loss": float(np.sqrt(np.mean(residuals**2))), "calibration": float(np.mean(errors))}
     if large:
         scores["worst"] = max(float(np.sqrt(np.mean(residuals[own] ** 2))) for own in large)
     if found.interval is None:
@@ -464,7 +466,7 @@ COLUMNS = {
     POOLED: "partial pooling",
 }
 LOSSES = {True: "log loss", False: "RMSE"}
-"""Loss of classes, and of numbers."""
+"""Loss in classification, and in regression."""
 SECONDS = "seconds"
 
 
@@ -640,10 +642,10 @@ class MultilevelStudy(PaperTable[int]):
         failures: Sequence[str],
     ) -> list[ResultTable]:  # fmt: skip
         """Make the tables of one half of one task."""
-        classes = task == CLASSES
+        classes = task == CLASSIFICATION
         worst = "error in the worst source" if classes else "RMSE in the worst source"
-        gap = ("calibration-in-the-large error" if classes else "mean residual") + " by source"
-        stems = [("loss", LOSSES[classes]), ("worst", worst), ("gap", gap)]
+        bias = ("calibration-in-the-large error" if classes else "mean residual") + " by source"
+        stems = [("loss", LOSSES[classes]), ("worst", worst), ("calibration", bias)]
         stems += [] if classes else [("coverage", "coverage of 90 % prediction intervals")]
         made = []
         for stem, measure in [*stems, (SECONDS, "seconds to fit and predict")]:

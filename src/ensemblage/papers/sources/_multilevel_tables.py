@@ -28,9 +28,9 @@ MIN_SOURCE_ROWS = 6
 MIN_CLASS_ROWS = 20
 MIN_ROWS = 120
 
-CLASSES = "classes"
-NUMBERS = "numbers"
-TASKS = (CLASSES, NUMBERS)
+CLASSIFICATION = "classification"
+REGRESSION = "regression"
+TASKS = (CLASSIFICATION, REGRESSION)
 DESIGN = "design"
 CONFIRM = "confirm"
 HALVES = (DESIGN, CONFIRM)
@@ -49,7 +49,7 @@ class RTable(NamedTuple):
     drop: tuple[str, ...] = ()
 
 
-CLASSIFICATION = {
+CLASS_TABLES = {
     "abortion": RTable("carData", "CES11", "abortion", "province", ("id", "weight")),
     "admissions": RTable("COUNT", "azpro", "admit", "hospital", ("los",)),
     "aids": RTable("MASS", "Aids2", "status", "state", ("death",)),
@@ -74,7 +74,7 @@ CLASSIFICATION = {
     "verbal-aggression": RTable("lme4", "VerbAgg", "r2", "item", ("id", "resp")),
     "world-values": RTable("carData", "WVS", "poverty", "country"),
 }  # fmt: skip
-REGRESSION = {
+NUMERIC_TABLES = {
     "bilirubin": RTable("survival", "pbcseq", "bili", "id", ("futime", "status")),
     "boston-towns": RTable("plm", "Hedonic", "mv", "townid"),
     "ca-schools": RTable("AER", "CASchools", "math", "county", ("district", "school", "read")),
@@ -109,8 +109,8 @@ def split_in_halves(tables: Mapping[str, RTable], files: tuple[str, ...] = ()) -
 
 
 HALF_OF = {
-    CLASSES: split_in_halves(CLASSIFICATION, DESIGN_FILES),
-    NUMBERS: split_in_halves(REGRESSION),
+    CLASSIFICATION: split_in_halves(CLASS_TABLES, DESIGN_FILES),
+    REGRESSION: split_in_halves(NUMERIC_TABLES),
 }
 """Half of each table, by task."""
 
@@ -118,7 +118,8 @@ HALF_OF = {
 class MultilevelTable(NamedTuple):
     """Features as in the table, target, and codes of the sources.
 
-    ``y`` has codes of the classes, or numbers in standard deviations; then ``n_classes`` is 0.
+    ``y`` has codes of the classes, or a numeric target in standard deviations, and then
+    ``n_classes`` is 0.
     """
 
     X: NDArray[Any]
@@ -142,9 +143,9 @@ def _read(name: str, data_dir: str | None) -> MultilevelTable:
     if name in DESIGN_FILES:
         found = source_table(name, data_dir)
         return select_rows(found.data, np.asarray(found.data.sources, dtype=str), classes=True)
-    classes = task_of(name) == CLASSES
+    classes = task_of(name) == CLASSIFICATION
     try:
-        frame = _r_frame((CLASSIFICATION if classes else REGRESSION)[name])
+        frame = _r_frame((CLASS_TABLES if classes else NUMERIC_TABLES)[name])
     except ImportError as error:
         raise ValueError(str(error)) from error
     return read_frame(frame, name, classes=classes)
@@ -206,8 +207,8 @@ def select_rows(data: Dataset, sources: NDArray[np.str_], *, classes: bool) -> M
     if classes:
         labels, y = np.unique(target[rows], return_inverse=True)
         return MultilevelTable(data.X[rows], kinds, y.astype(np.intp), codes, len(labels))
-    numbers = target[rows].astype(float)
-    return MultilevelTable(data.X[rows], kinds, numbers / numbers.std(), codes, 0)
+    values = target[rows].astype(float)
+    return MultilevelTable(data.X[rows], kinds, values / values.std(), codes, 0)
 
 
 def _is_frequent(values: NDArray[Any], least: int) -> NDArray[np.bool_]:
