@@ -32,6 +32,7 @@ from ensemblage.pool._fit import fit_pool
 from ensemblage.pool._member_spec import BLIND, BY_SOURCE, CODED
 from ensemblage.pool._source_members import (
     BLIND_POOL,
+    COLUMN_POOL,
     GivenNormals,
     GivenProbabilities,
     PenaltiesBySharedFolds,
@@ -182,7 +183,7 @@ def test_penalties_are_chosen_on_the_shared_folds():
 
 
 def test_with_incomplete_folds_each_fold_chooses_its_penalties():
-    (recipe, *_) = source_aware_members(ONE_LEVEL, 3, numeric=False)
+    (recipe, *_) = source_aware_members(ONE_LEVEL, 3, numeric=False, with_column=False)
     once = ROWS._replace(folds=ROWS.folds[:1])
     assert recipe.parts(once) == once.folds
     outputs = recipe.fit_predict_fold(once, once.folds[0], 0).outputs
@@ -191,9 +192,15 @@ def test_with_incomplete_folds_each_fold_chooses_its_penalties():
 
 @pytest.mark.parametrize("numeric", [False, True])
 def test_members_of_the_source_aware_pool(numeric):
-    recipes = source_aware_members(NESTED, 3, numeric=numeric)
+    recipes = source_aware_members(NESTED, 3, numeric=numeric, with_column=True)
     names = [each.name for each in recipes]
-    assert names == ["partial-pooling", "boosting-by-source", "forest-by-source", BLIND_POOL]
+    assert names == [
+        "partial-pooling",
+        "boosting-by-source",
+        "forest-by-source",
+        BLIND_POOL,
+        COLUMN_POOL,
+    ]
     expected = {"predict", "predict_std"} if numeric else {"predict_proba"}
     assert {each.response for each in recipes} == expected
     assert recipes[1].categorical == (6, 7)  # behind three columns and their means

@@ -242,6 +242,7 @@ TRUSTED_TYPES = (
     "ensemblage.pool.GivenProbabilities",
     "ensemblage.pool.SourceAwareClassifier",
     "ensemblage.pool.SourceAwareRegressor",
+    "ensemblage.pool.ColumnPool",
     "ensemblage.pool.SourcePool",
     "ensemblage.strata.BootstrapStrata",
     "ensemblage.strata.HISS",

@@ -41,6 +41,7 @@ from ._source_members import GivenNormals as GivenNormals
 from ._source_members import GivenProbabilities as GivenProbabilities
 from ._source_members import SourceAwareClassifier as SourceAwareClassifier
 from ._source_members import SourceAwareRegressor as SourceAwareRegressor
+from ._sources import ColumnPool as ColumnPool
 from ._sources import SourcePool as SourcePool
 
 __all__ = [

@@ -47,6 +47,7 @@ from ensemblage.pool._fit import (
     LARGE_DATA_ROWS,
     Correction,
     FittedPool,
+    PoolFit,
     TimeBudget,
     fit_pool,
     make_fusion,
@@ -188,11 +189,15 @@ class BaseEnsemblage(EncodeMixin):
         if sources is not None:
             names, codes = self._encode_sources(sources, X, data, specs, fusion)
             data = stratify_folds_by_source(data, codes, self.cv, fold_seed)
-        blind = fit_pool(
-            specs, seeds, fusion, data,
-            budget=budget.half() if budget is not None and sources is not None else budget,
-            n_jobs=self.n_jobs, correction=self._correction(data),
-        )  # fmt: skip
+
+        def fit_members(data: TrainingData, budget: TimeBudget | None) -> PoolFit:
+            return fit_pool(
+                specs, seeds, fusion, data,
+                budget=budget, n_jobs=self.n_jobs, correction=self._correction(data),
+            )  # fmt: skip
+
+        half = budget.half() if budget is not None and sources is not None else budget
+        blind = fit_members(data, half)
         self._store(blind.pool)
         if blind.correction is not None:
             self.variance_correction_ = blind.correction
@@ -203,6 +208,7 @@ class BaseEnsemblage(EncodeMixin):
             self.source_pool_ = fit_source_pool(
                 blind, fusion, data, names, codes, source_seed,
                 budget=None if budget is None else budget.rest(), n_jobs=self.n_jobs,
+                fit_alike=lambda data: fit_members(data, None),
             )  # fmt: skip
             n_without, note = int((codes == UNKNOWN_SOURCE).sum()), self.source_pool_.note
             if n_without:
@@ -482,8 +488,9 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
     ``groups``, forests are evaluated on the folds too, and there are no biases :math:`b_c`.
 
     With ``sources``, folds are stratified by source. The source-aware pool has partial
-    pooling, boosting with the source as a category, a forest, and the source-blind pool. All but
-    the last use the source, boosting and forest also the columns' means at it. A source's offsets,
+    pooling, boosting with the source as a category, a forest, the pool with the source as a column
+    (of at most 100 sources, without ``time_budget``), and the source-blind pool. All but the last
+    use the source, boosting and forest also the columns' means at it. A source's offsets,
     shrunk towards zero, are added to the log probabilities. Sources with few rows or one class are
     shrunk towards the others, nested ones towards their outer source. Rows of ``fit`` without a
     source are used by the source-blind pool only. Where the source does not lower the out-of-fold
@@ -858,9 +865,13 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         """
         return self._fit(X, y, sample_weight, groups, sources)
 
-    def _correction(self, data: TrainingData) -> Correction:
+    def _validate_training_data(self, *given: Any) -> TrainingData:
+        data = super()._validate_training_data(*given)
         self.target_mean_ = float(data.prior[0])
         self.target_scale_ = float(np.sqrt(data.prior[1]))
+        return data
+
+    def _correction(self, data: TrainingData) -> Correction:
         tested = data.tested
 
         def fit(fused: Doubles, rows: Integers, folds: Any) -> dict[str, float]:

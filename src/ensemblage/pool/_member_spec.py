@@ -44,7 +44,9 @@ BY_SOURCE = "encoded, source, means"
 """Input of members that also take the columns' means at the source."""
 BLIND = "source-blind"
 """Input of the member that passes on the source-blind pool's outputs."""
-FORMS = frozenset({ENCODED, TABLE, CODED, BY_SOURCE, BLIND})
+COLUMN = "source as a column"
+"""Input of the member that passes on the outputs of the pool with the source as a column."""
+FORMS = frozenset({ENCODED, TABLE, CODED, BY_SOURCE, BLIND, COLUMN})
 LOG_GROWTH_GRID = np.arange(-16, 17) / 2
 """Candidates of the log ratio of the variances at the highest and the lowest prediction."""
 PRIOR_WEIGHT = 1e-3

@@ -23,6 +23,7 @@ from ensemblage.pool._member_spec import (
     BLIND,
     BY_SOURCE,
     CODED,
+    COLUMN,
     FoldPredictions,
     MemberSpec,
     OutOfBag,
@@ -41,6 +42,10 @@ GROUP = "sources"
 """Group of source-aware members."""
 BLIND_POOL = "source-blind"
 """Name of the member that passes on the source-blind pool's outputs."""
+COLUMN_POOL = "source-as-column"
+"""Name of the member that passes on the outputs of the pool with the source as a column."""
+MAX_COLUMN_SOURCES = 100
+"""Sources, with the outer ones, that are indicator columns at most."""
 N_TREES = 200
 N_FOLDS = 5
 MEAN_PRIOR_ROWS = 5.0
@@ -83,6 +88,13 @@ class SourceIndex(NamedTuple):
             return pairs[:, None]
         return np.column_stack([self.outer_codes(codes) - self.n_sources, pairs])
 
+    def indicators(self, codes: Integers) -> Doubles:
+        """Return an indicator column for each code, of outer sources too."""
+        columns = np.eye(self.n_codes)[codes]
+        if self.n_levels == 2:
+            columns += np.eye(self.n_codes)[self.outer_codes(codes)]
+        return np.minimum(columns, 1.0)
+
     def column_means(self, X: Any, codes: Integers, weights: Doubles | None) -> Doubles:
         """Return the columns' means at each code, shrunk towards those of the level above."""
         weights = np.ones(len(codes)) if weights is None else weights
@@ -106,15 +118,25 @@ class SourceIndex(NamedTuple):
 
 
 def source_forms(
-    X: Any, codes: Integers, index: SourceIndex, means: Doubles, blind: Doubles
+    X: Any,
+    codes: Integers,
+    index: SourceIndex,
+    means: Doubles,
+    blind: Doubles,
+    column: Doubles | None = None,
 ) -> dict[str, Any]:
-    """Return the forms of rows that members read; ``blind`` are the source-blind pool's outputs."""
+    """Return the forms of rows that members read.
+
+    ``blind`` are the source-blind pool's outputs, ``column`` those of the pool with the source as a
+    column, if there is one.
+    """
     levels = index.columns(codes)
-    return {
+    forms = {
         CODED: np.column_stack([X, levels]),
         BY_SOURCE: np.column_stack([X, means[codes], levels]),
         BLIND: blind,
     }
+    return forms if column is None else forms | {COLUMN: column}
 
 
 class BaseSourceAware(BaseEstimator):
@@ -233,8 +255,13 @@ class PenaltiesBySharedFolds(MemberSpec):
         return FoldPredictions(outputs, time.perf_counter() - start, model)
 
 
-def source_aware_members(index: SourceIndex, n_columns: int, *, numeric: bool) -> list[MemberSpec]:
-    """Return the members of the source-aware pool, for rows of ``n_columns`` encoded columns."""
+def source_aware_members(
+    index: SourceIndex, n_columns: int, *, numeric: bool, with_column: bool
+) -> list[MemberSpec]:
+    """Return the members of the source-aware pool, for rows of ``n_columns`` encoded columns.
+
+    ``with_column`` tells whether there is a pool with the source as a column.
+    """
     if numeric:
         pooled: Any = SourceAwareRegressor(PartialPoolingRegressor(), index.n_levels)
         forest: Any = CompactForestRegressor(N_TREES, min_samples_leaf=2)
@@ -245,6 +272,7 @@ def source_aware_members(index: SourceIndex, n_columns: int, *, numeric: bool) -
         given = GivenProbabilities()
     library = installed_library()
     codes = range(2 * n_columns, 2 * n_columns + index.n_levels)
+    passed_on = [(BLIND_POOL, BLIND), (COLUMN_POOL, COLUMN)][: 1 + with_column]
     return [
         PenaltiesBySharedFolds("partial-pooling", GROUP, (pooled,), reads=CODED, numeric=numeric),
         Boosting(
@@ -252,5 +280,6 @@ def source_aware_members(index: SourceIndex, n_columns: int, *, numeric: bool) -
             reads=BY_SOURCE, numeric=numeric, library=library, categorical=tuple(codes),
         ),
         OutOfBag("forest-by-source", GROUP, (forest,), reads=BY_SOURCE, numeric=numeric),
-        MemberSpec(BLIND_POOL, "all", (given,), reads=BLIND, numeric=numeric),
+        *(MemberSpec(name, "all", (given,), reads=form, numeric=numeric)
+          for name, form in passed_on),
     ]  # fmt: skip

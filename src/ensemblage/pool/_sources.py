@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
 from types import SimpleNamespace
@@ -50,6 +51,8 @@ from ensemblage.pool._row_explanation import (
     explain_regression,
 )
 from ensemblage.pool._source_members import (
+    COLUMN_POOL,
+    MAX_COLUMN_SOURCES,
     SourceIndex,
     source_aware_members,
     source_forms,
@@ -251,6 +254,35 @@ def value_correction(
 
 @set_module("ensemblage.pool")
 @dataclass(frozen=True)
+class ColumnPool:
+    """A pool with the source-blind one's members, and indicator columns of the sources.
+
+    ``correction`` is that of a regressor's variance.
+    """
+
+    pool: FittedPool
+    correction: dict[str, float] | None = None
+
+    @classmethod
+    def of(cls, fit: PoolFit) -> ColumnPool:
+        return cls(fit.pool, fit.correction)
+
+    def predict(self, X: Any, codes: Integers, index: SourceIndex, target: PoolTarget) -> Doubles:
+        """Return the pool's outputs, (n_samples, n_outputs)."""
+        rows, pool = np.column_stack([X, index.indicators(codes)]), self.pool
+        members = zip(pool.estimators, pool.response_methods, strict=True)
+        outputs = [target.outputs(each, rows, response) for each, response in members]
+        fused = np.asarray(pool.fusion.combine(np.stack(outputs)))
+        return fused if self.correction is None else correct_variance(fused, self.correction)
+
+    def _check_fitted(self) -> None:
+        expect(isinstance(self.pool, FittedPool), "pool is not a FittedPool")
+        correction = self.correction
+        expect(correction is None or is_valid_correction(correction), "correction is not valid")
+
+
+@set_module("ensemblage.pool")
+@dataclass(frozen=True)
 class SourcePool:
     r"""The source-aware pool, which predicts rows of known sources.
 
@@ -267,7 +299,8 @@ class SourcePool:
     ``codes`` are the sources of the scored rows, ``scores`` their out-of-fold nonconformity scores
     for prediction sets and intervals, and ``weights`` their weights. ``unseen_source_scores`` are
     the leave-source-out scores of rows, their sources and weights, for new sources; None where
-    there is one source only, or a ``time_budget``.
+    there is one source only, or a ``time_budget``. ``column_pool`` has the source as a column, if
+    that is a member with a weight; with more than 100 sources, or a ``time_budget``, it is not.
     """
 
     names: NDArray[Any]
@@ -282,6 +315,7 @@ class SourcePool:
     weights: Doubles
     variance_correction: dict[str, float] | None = None
     unseen_source_scores: dict[str, NDArray[Any]] | None = None
+    column_pool: ColumnPool | None = None
 
     @property
     def index(self) -> SourceIndex:
@@ -290,7 +324,8 @@ class SourcePool:
     @property
     def _columns_added(self) -> int:
         """Columns that members take besides those of the source-blind pool."""
-        return int(self.means.shape[1]) + self.index.n_levels
+        index = self.index
+        return max(int(self.means.shape[1]) + index.n_levels, index.n_codes)
 
     @property
     def leaderboard(self) -> Leaderboard:
@@ -322,8 +357,10 @@ class SourcePool:
 
         ``blind`` are the source-blind pool's outputs of the same rows.
         """
-        forms = source_forms(X, codes, self.index, self.means, blind)
-        pool = self.pool
+        pool, column = self.pool, None
+        if self.column_pool is not None:
+            column = self.column_pool.predict(X, codes, self.index, target)
+        forms = source_forms(X, codes, self.index, self.means, blind, column)
         members = zip(pool.estimators, pool.response_methods, pool.inputs, strict=True)
         return np.stack([target.outputs(each, forms[kind], by) for each, by, kind in members])
 
@@ -385,6 +422,10 @@ class SourcePool:
     def _check_fitted(self) -> None:
         expect_source_names(self, "names")
         expect(isinstance(self.pool, FittedPool), "pool is not a FittedPool")
+        expect(
+            (COLUMN_POOL in self.pool.names) == isinstance(self.column_pool, ColumnPool),
+            "column_pool is not that of a member",
+        )
         index, numeric = self.index, self.variance_correction is not None
         n_outputs = int(self.pool.out_of_fold.outputs.shape[2])
         expect_array(self, "offsets", (index.n_codes, 1 if numeric else n_outputs))
@@ -439,15 +480,26 @@ def fit_source_pool(
     *,
     budget: TimeBudget | None,
     n_jobs: int | None,
+    fit_alike: Callable[[TrainingData], PoolFit],
 ) -> SourcePool:
-    """Fit a pool to the rows whose source is known, and the offsets of each source."""
+    """Fit a pool to the rows whose source is known, and the offsets of each source.
+
+    ``fit_alike`` fits the source-blind pool's members to other rows.
+    """
     index, known = SourceIndex.of(names), np.flatnonzero(all_codes != UNKNOWN_SOURCE)
     aware, codes = data.take(known), all_codes[known]
     means = index.column_means(aware.X, codes, aware.weights)
-    forms = source_forms(aware.X, codes, index, means, blind.outputs[known])
+    column = None
+    if budget is None and index.n_codes <= MAX_COLUMN_SOURCES:
+        with_columns = np.column_stack([aware.X, index.indicators(codes)])
+        column = fit_alike(aware._replace(X=with_columns, forms={}))
+    outputs = None if column is None else column.outputs
+    forms = source_forms(aware.X, codes, index, means, blind.outputs[known], outputs)
     aware = aware._replace(forms=forms)
     numeric = not data.target.is_classification
-    specs = source_aware_members(index, aware.X.shape[1], numeric=numeric)
+    specs = source_aware_members(
+        index, aware.X.shape[1], numeric=numeric, with_column=column is not None
+    )
     tested = aware.tested
     weights = np.ones(len(known)) if aware.weights is None else aware.weights
     make_correction = value_correction if numeric else class_correction
@@ -484,4 +536,5 @@ def fit_source_pool(
         weights[kept],
         offsets.variance,
         None if budget is not None else score_unseen_sources(blind, data, all_codes, n_jobs),
+        ColumnPool.of(column) if column is not None and COLUMN_POOL in fit.pool.names else None,
     )
