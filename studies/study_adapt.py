@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ensemblage.datasets import TableEncoder
-from ensemblage.papers.sources._multilevel_tables import CLASSES, HALF_OF, multilevel_table
+from ensemblage.papers.sources._multilevel_tables import CLASSIFICATION, HALF_OF, multilevel_table
 from ensemblage.papers.sources._study import log_loss
 from ensemblage.sources import PartialPoolingClassifier, adapt, recalibrate
 
@@ -160,7 +160,7 @@ def show(found, label, method, chosen):
 def main():
     half, folder, *names = sys.argv[1:]
     found = {}
-    for name in names or [each for each, part in HALF_OF[CLASSES].items() if part == half]:
+    for name in names or [each for each, part in HALF_OF[CLASSIFICATION].items() if part == half]:
         rows = changes(multilevel_table(name, folder))
         if not rows:
             print(f"{name}: no source is large enough", flush=True)

@@ -38,6 +38,7 @@ from ensemblage.pool import (
     resolve_members,
 )
 from ensemblage.pool._member_spec import (
+    TABLE,
     PoolNumericTarget,
     correct_variance,
     fit_growing_correction,
@@ -63,10 +64,10 @@ def predict_fold(X, y, train, test):
     specs = resolve_members("lean", numeric=True)
     fold_seed, *seeds = draw_seeds(0, 1 + len(specs))
     folds = make_cv_folds(target.stratification_labels(y[train]), INNER, fold_seed)
-    rows = TrainingData(encoded, y[train], target, None, folds, table=X.iloc[train])
+    rows = TrainingData(encoded, y[train], target, None, folds, forms={TABLE: X.iloc[train]})
     members, _ = cross_validate_members(specs, rows, seeds, 1)
     new = TrainingData(
-        encoder.transform(X.iloc[test]), y[test], target, None, [], table=X.iloc[test]
+        encoder.transform(X.iloc[test]), y[test], target, None, [], forms={TABLE: X.iloc[test]}
     )
     outputs, predictions = [], {}
     for tuned in members:

@@ -178,6 +178,9 @@ class AdaptedClassifier(BaseAdapted, RecalibratedClassifier):
     with :math:`\pi` the posterior probability of a change of the calibration; without a refitted
     model :math:`\ell_c` takes the place of the mean.
 
+    Random folds are by position: another order of rows, or copies of rows instead of weights, may
+    give another fit, unless the estimator is frozen.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -359,6 +362,9 @@ class AdaptedRegressor(
     change. The prediction is :math:`(1 - \pi) p + \pi q`, with q the recalibrated prediction, or
     its mean with that of the refitted model, which is recalibrated in the same way. It has no
     standard deviation and no interval.
+
+    Random folds are by position: another order of rows, or copies of rows instead of weights, may
+    give another fit, unless the estimator is frozen.
 
     Examples
     --------
@@ -932,7 +938,7 @@ def _alike(frame: Any, first: Any) -> Any:
 
 
 def _adapt_without_labels(model: Any, X: Any, X_train: Any, y_train: Any, sources: Any) -> Any:
-    """Normalise columns by source if leave-sources-out validation says that it helps."""
+    """Normalise columns by source if leave-source-out validation shows a gain."""
     if X_train is None or sources is None:
         raise ValueError(
             "Without labels, X_train, y_train and sources are needed: the training rows decide "
