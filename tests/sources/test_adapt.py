@@ -202,6 +202,18 @@ def test_pools_join_as_a_source(training, numeric):
     assert adapted.score(site, labels) > pool.score(site, labels)
 
 
+def test_a_pool_of_nested_sources(training):
+    X, hospitals = training["X_train"], np.repeat(["a", "b", "c"], 100)
+    wards = np.char.add(hospitals, np.tile(["u", "v"], 150))
+    given = {"X_train": X, "y_train": X[:, 0], "sources": np.column_stack([hospitals, wards])}
+    pool = EnsemblageRegressor(["ridge"], cv=2, random_state=0)
+    pool.fit(X, given["y_train"], sources=given["sources"])
+    site, _ = rows(4, 40, 2.0)
+    adapted = adapt(pool, site, site[:, 0] + 2, **given)
+    assert len(adapted.refitted.estimator.source_pool_.names) == 7
+    assert adapted.score(site, site[:, 0] + 2) > pool.score(site, site[:, 0] + 2)
+
+
 OFFSETS = np.array([-2.0, 1.0, 0.0, 2.0, -1.0])
 
 

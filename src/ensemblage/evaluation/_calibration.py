@@ -115,9 +115,10 @@ def source_thresholds(
 ) -> Doubles:
     """Return each source's threshold, (n_sources,), shrunk towards that of the other sources.
 
-    A source's rows have a mean weight of one, those of the others a total weight of ``PRIOR_ROWS``,
-    and the new row has weight one. Large sources get a threshold of their own, small ones nearly
-    that of all rows.
+    A source's rows have a mean weight of one, those of the others a total weight of ``PRIOR_ROWS``.
+    The new row has the weighted mean of these weights: it is one more row of its source as far as
+    the source's own rows count, and one more of all as far as the others do. Large sources get a
+    threshold of their own, small ones nearly that of all rows.
     """
     found = np.empty(n_sources)
     mean = weights.mean()
@@ -126,5 +127,6 @@ def source_thresholds(
         others = weights[~own].sum()
         share = PRIOR_ROWS * mean / others if others > 0 else 0.0
         shared = np.where(own, weights, share * weights) / mean
-        found[source] = weighted_threshold(scores, shared, coverage, 1.0)
+        spare = float(shared @ np.where(own, 1.0, share)) / float(shared.sum())
+        found[source] = weighted_threshold(scores, shared, coverage, spare)
     return found

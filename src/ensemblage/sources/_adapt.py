@@ -103,7 +103,7 @@ class BaseAdapted:
         function = getattr(self.refitted, method)
         if self.source_name is None:
             return function(rows)
-        nested = np.ndim(getattr(_last(self.refitted), "sources_", ())) == 2
+        nested = np.ndim(_fitted_sources(self.refitted)) == 2
         return function(rows, sources=_named(self.source_name, num_samples(rows), nested=nested))
 
     def _check_common(self) -> None:
@@ -808,6 +808,13 @@ def _last(model: Any) -> Any:
     return final_step(model.estimator if isinstance(model, FrozenEstimator) else model)
 
 
+def _fitted_sources(model: Any) -> Any:
+    """Give the sources that a model was fitted with; empty if it was fitted without."""
+    last = _last(model)
+    pool = getattr(last, "source_pool_", None)
+    return getattr(last, "sources_", ()) if pool is None else pool.names
+
+
 def _source_column(model: Any) -> Any:
     return getattr(_last(model), "source_column_", None)
 
@@ -835,8 +842,7 @@ def _refit(
     X_train, given = split_source_column(X_train, sources)
     y_train = _read_target(model, X_train, y_train, "y_train")
     _check_training_classes(model, y_train)
-    was_by_source = hasattr(_last(model), "source_pool_") or hasattr(_last(model), "sources_")
-    if given is None and was_by_source:
+    if given is None and len(_fitted_sources(model)):
         raise ValueError(
             f"sources is None, but {type(_last(model)).__name__} was fitted with sources: give the "
             "source of each training row."
