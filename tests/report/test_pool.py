@@ -225,8 +225,16 @@ def test_offsets_have_intervals(of_classes):
     assert "Offsets of sources" in render(found)
 
 
+def test_a_gain_that_is_not_significant_is_no_help():
+    pool, _, _ = sourced(helps=False)
+    assert pool.source_pool_.helps
+    found = explain_model(pool)
+    assert found.sentences[0].startswith("Knowing the source does not change the loss significant")
+    assert found.facts["knowing the source"] == "no significant change"
+
+
 def test_where_the_source_does_not_help_this_is_said():
-    pool, X, names = sourced(helps=False)
+    pool, X, names = sourced(n_sources=8, helps=False)
     assert not pool.source_pool_.helps
     found = explain_model(pool)
     assert found.sentences[0].startswith("Knowing the source does not help: out-of-fold log loss")

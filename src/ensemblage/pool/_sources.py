@@ -293,8 +293,9 @@ class SourcePool:
     towards zero, None where they do not help: a source's offsets minimise its out-of-fold loss
     plus :math:`\nu \|b_s\|^2`, with :math:`\nu` chosen by cross-validation. ``variance_correction``
     is that of a regressor, after the offsets. ``means`` are the columns' means at each source,
-    which members take. Where knowing the source does not lower the out-of-fold loss, ``helps`` is
-    False, and rows of known source are predicted by the source-blind pool too.
+    which members take. ``gain`` is the out-of-fold log loss of the source-blind pool, minus that
+    of this one. Where it is below zero by more than its standard error, ``helps`` is False, and
+    rows of known source are predicted by the source-blind pool too.
 
     ``codes`` are the sources of the scored rows, ``scores`` their out-of-fold nonconformity scores
     for prediction sets and intervals, and ``weights`` their weights. ``unseen_source_scores`` are
@@ -516,12 +517,14 @@ def fit_source_pool(
     def losses(outputs: Doubles) -> Doubles:
         return aware.target.reported_losses(outputs[tested], aware.y[tested])
 
-    gain = mean_loss(losses(blind.outputs[known]) - losses(fit.outputs), weights[tested])
+    gains = losses(blind.outputs[known]) - losses(fit.outputs)
+    gain, shares = mean_loss(gains, weights[tested]), weights[tested] / weights[tested].sum()
+    helps = gain > -float(np.sqrt(shares**2 @ (gains - gain) ** 2))
     # the rows whose outputs are kept, by their positions among the known ones
     given = np.arange(len(data.y)) if data.indices is None else data.indices
     kept = np.searchsorted(given[known], fit.pool.out_of_fold.indices)
     scores = value_scores if numeric else class_scores
-    own = (fit.outputs if gain > 0 else blind.outputs[known])[kept]
+    own = (fit.outputs if helps else blind.outputs[known])[kept]
     offsets: Offsets = fit.correction
     return SourcePool(
         names,
@@ -529,7 +532,7 @@ def fit_source_pool(
         offsets.values,
         offsets.penalty if np.isfinite(offsets.penalty) else None,
         means,
-        bool(gain > 0),
+        bool(helps),
         gain,
         codes[kept],
         scores(own, aware.y[kept]),

@@ -113,8 +113,9 @@ class PoolSourcesDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     helps: Annotated[
         bool,
         Meta(
-            description="Whether knowing the source lowers the out-of-fold log loss; if not, the "
-            "source-blind pool predicts all rows, and nothing else of the sources is used."
+            description="Whether the source is used: false where knowing it increases the "
+            "out-of-fold log loss by more than the standard error. The source-blind pool then "
+            "predicts all rows, and nothing else of the sources is used."
         ),
     ]
     change: Annotated[
@@ -410,7 +411,17 @@ def _pooling_document(context: ModelContext, known: SourcePool) -> PartialPoolin
 def _source_facts(sources: PoolSourcesDocument | None) -> dict[str, str]:
     if sources is None:
         return {}
-    return {"knowing the source": "helps" if sources.helps else "does not help"}
+    return {"knowing the source": _VERDICTS[_verdict(sources)]}
+
+
+_VERDICTS = {1: "helps", 0: "no significant change", -1: "does not help"}
+
+
+def _verdict(sources: PoolSourcesDocument) -> int:
+    """Give 1 where the source helps significantly, and -1 where it is not used."""
+    if not sources.helps:
+        return -1
+    return int(sources.change < -Z_95 * sources.standard_error)
 
 
 def _known_sentence(sources: PoolSourcesDocument) -> str:
@@ -424,8 +435,14 @@ def _known_sentence(sources: PoolSourcesDocument) -> str:
         scores += f"RMSE {known} and {unknown}"
     else:
         scores += f"accuracy {whole.accuracy_known:.3f} and {whole.accuracy_unknown:.3f}"
-    if sources.helps:
+    found = _verdict(sources)
+    if found == 1:
         return f"Knowing the source helps: {scores}."
+    if found == 0:
+        return (
+            f"Knowing the source does not change the loss significantly: {scores}. It is used, as "
+            "the source-blind pool is not better by more than the standard error."
+        )
     return (
         f"Knowing the source does not help: {scores}; all rows are predicted by the source-blind "
         "pool."
