@@ -200,7 +200,7 @@ def fit_value_calibration(predicted: Doubles, y: Doubles, weights: Doubles) -> V
     volume = 0.5 * (np.log(VALUE_PENALTIES).sum() - np.linalg.slogdet(gram)[1])
     log_odds = volume + 0.5 * n_rows * np.log(before / after) - PRIOR_LOG_ODDS_UNCHANGED
     units = np.array([1.0, 1 / scale])
-    sds = np.sqrt(after / n_rows) * units  # before they are squared, as units may be huge
+    sds = float(np.sqrt(after / n_rows)) * units  # before they are squared, as units may be huge
     covariance = np.linalg.inv(gram) * np.outer(sds, sds)
     shift, change = (mode * units).tolist()
     return ValueCalibration(shift, 1 + change, centre, covariance, float(expit(log_odds)))
