@@ -2,7 +2,8 @@
 
 Usage: python benchmarks/bench_partial_pooling.py [--large]
 
-Seconds of CPU. --large adds 200,000 rows of 30 columns and 50 sources.
+Seconds of CPU. --large adds 200,000 rows of 30 columns and 50 sources, for classes and a numeric
+target, and there the wall time of a pool with a budget, and of its predictions.
 """
 
 import sys
@@ -11,9 +12,12 @@ import time
 import numpy as np
 
 from all_benchmarks import row
-from ensemblage.sources import PartialPoolingClassifier
+from ensemblage.pool import EnsemblageClassifier
+from ensemblage.sources import PartialPoolingClassifier, PartialPoolingRegressor
 
 GROWTH = (5_000, 10_000, 20_000, 40_000)
+BUDGET = 60.0
+"""Seconds of the pool."""
 
 
 def rows_of(n_rows, n_columns, n_sources, n_classes, seed=0):
@@ -52,8 +56,29 @@ def main():
             f"  {n_rows:7,} rows {spent:6.2f} s, {1e6 * spent / n_rows:6.1f} µs a row", flush=True
         )
     if "--large" in sys.argv:
-        spent, _ = seconds(200_000, 30, 50, 2)
-        print(f"200,000 rows, 30 columns, 50 sources, 2 classes: {spent:.1f} s; limit: 60 s")
+        large()
+
+
+def show(name, spent, bar):
+    row(name, spent, bar=bar)
+    print(f"{name}: {spent:.1f} s; limit: {bar:g} s", flush=True)
+
+
+def large():
+    X, y, sources = rows_of(200_000, 30, 50, 2)
+    noisy = X[:, 0] + 0.5 * np.random.default_rng(1).normal(size=len(X)) + 0.02 * sources
+    for kind, target in ((PartialPoolingClassifier, y), (PartialPoolingRegressor, noisy)):
+        start = time.process_time()
+        kind(random_state=0).fit(X, target, sources=sources)
+        show(f"{kind.__name__}, 200,000 rows, 50 sources", time.process_time() - start, 10)
+    start = time.perf_counter()
+    pool = EnsemblageClassifier(time_budget=BUDGET, random_state=0).fit(X, y, sources=sources)
+    show("pool, 200,000 rows, 50 sources", time.perf_counter() - start, BUDGET)
+    for n_rows in (1_000, 10_000, 100_000):
+        start = time.perf_counter()
+        pool.predict_proba(X[:n_rows], sources=sources[:n_rows])
+        each = 1e6 * (time.perf_counter() - start) / n_rows
+        print(f"  {n_rows:7,} rows predicted, {each:6.1f} µs a row", flush=True)
 
 
 if __name__ == "__main__":
