@@ -32,6 +32,7 @@ from ._member_spec import PoolClassTarget as PoolClassTarget
 from ._member_spec import TrainingData as TrainingData
 from ._member_spec import TunedMember as TunedMember
 from ._member_spec import make_cv_folds as make_cv_folds
+from ._member_spec import mean_and_error as mean_and_error
 from ._member_spec import stratified_subsample as stratified_subsample
 from ._members import CLASSIFIER_POOLS as CLASSIFIER_POOLS
 from ._members import resolve_members as resolve_members

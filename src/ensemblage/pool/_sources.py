@@ -43,6 +43,7 @@ from ensemblage.pool._member_spec import (
     correct_variance,
     fit_growing_correction,
     is_valid_correction,
+    mean_and_error,
     mean_loss,
 )
 from ensemblage.pool._row_explanation import (
@@ -293,9 +294,9 @@ class SourcePool:
     towards zero, None where they do not help: a source's offsets minimise its out-of-fold loss
     plus :math:`\nu \|b_s\|^2`, with :math:`\nu` chosen by cross-validation. ``variance_correction``
     is that of a regressor, after the offsets. ``means`` are the columns' means at each source,
-    which members take. ``gain`` is the out-of-fold log loss of the source-blind pool, minus that
-    of this one. Where it is below zero by more than its standard error, ``helps`` is False, and
-    rows of known source are predicted by the source-blind pool too.
+    which members take. ``gain`` is the out-of-fold log loss, or mean squared error, of the
+    source-blind pool, minus that of this one. Where it is below zero by more than its standard
+    error, ``helps`` is False, and rows of known source are predicted by the source-blind pool too.
 
     ``codes`` are the sources of the scored rows, ``scores`` their out-of-fold nonconformity scores
     for prediction sets and intervals, and ``weights`` their weights. ``unseen_source_scores`` are
@@ -337,9 +338,11 @@ class SourcePool:
     def note(self) -> str:
         best, known = self.leaderboard[0], count(len(self.names), "known source")
         if not self.helps:
+            measure = "log loss" if self.leaderboard.metric == ACCURACY else "mean squared error"
+            above = write_number(-self.gain, 3)
             return (
                 f"Knowing the source does not help: for the {known}, a source-aware pool has an "
-                f"out-of-fold log loss {-self.gain:.4f} above that of the source-blind pool, which "
+                f"out-of-fold {measure} {above} above that of the source-blind pool, which "
                 "therefore predicts all rows (source_pool_.leaderboard)."
             )
         score = f"accuracy {best.score:.3f} ± {best.score_se:.3f}"
@@ -515,11 +518,11 @@ def fit_source_pool(
     )
 
     def losses(outputs: Doubles) -> Doubles:
-        return aware.target.reported_losses(outputs[tested], aware.y[tested])
+        return np.asarray(aware.target.uncalibrated_losses(outputs[tested], aware.y[tested]))
 
     gains = losses(blind.outputs[known]) - losses(fit.outputs)
-    gain, shares = mean_loss(gains, weights[tested]), weights[tested] / weights[tested].sum()
-    helps = gain > -float(np.sqrt(shares**2 @ (gains - gain) ** 2))
+    gain, error = mean_and_error(gains, weights[tested], 1.0)
+    helps = gain > -error
     # the rows whose outputs are kept, by their positions among the known ones
     given = np.arange(len(data.y)) if data.indices is None else data.indices
     kept = np.searchsorted(given[known], fit.pool.out_of_fold.indices)

@@ -26,7 +26,7 @@ from ensemblage._core import (
     write_number,
 )
 from ensemblage.evaluation import MEASURES, reliability
-from ensemblage.pool import PoolDisplay
+from ensemblage.pool import PoolDisplay, mean_and_error
 from ensemblage.report._blocks import Bar, BarsBlock, Block, Section
 from ensemblage.report._contributions import (
     MemberPrediction,
@@ -113,14 +113,17 @@ class PoolSourcesDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     helps: Annotated[
         bool,
         Meta(
-            description="Whether the source is used: false where knowing it increases the "
-            "out-of-fold log loss by more than the standard error. The source-blind pool then "
-            "predicts all rows, and nothing else of the sources is used."
+            description="Whether the source is used: false where knowing it increases the loss "
+            "of `change` by more than the standard error. The source-blind pool then predicts all "
+            "rows, and nothing else of the sources is used."
         ),
     ]
     change: Annotated[
         float,
-        Meta(description="Out-of-fold log loss with the source known, minus that without."),
+        Meta(
+            description="Out-of-fold log loss, or mean squared error of a numeric target, with the "
+            "source known, minus that without."
+        ),
     ]
     standard_error: Annotated[float, Meta(description="Of the change.")]
     overall: Annotated[SourceScores, Meta(description="All rows of known sources together.")]
@@ -319,10 +322,10 @@ class _Rows(NamedTuple):
 def _sources_document(context: ModelContext, known: SourcePool) -> PoolSourcesDocument:
     pool = context.estimator
     rows, classes = _Rows.of(pool.out_of_fold_, known), getattr(pool, "classes_", None)
-    differences = rows.losses(rows.known) - rows.losses(rows.unknown)
-    shares = rows.weights / rows.weights.sum()
-    change = float(shares @ differences)
-    error = float(np.sqrt(shares**2 @ (differences - change) ** 2))
+    known_losses, unknown_losses = (
+        rows.record.target.uncalibrated_losses(each, rows.y) for each in (rows.known, rows.unknown)
+    )
+    change, error = mean_and_error(known_losses - unknown_losses, rows.weights, 1.0)
     levels = list(_levels(known, rows.codes))
     found = [rows.scores(name, chosen) for name, _, chosen in levels if chosen.any()]
     pooling = offsets = None
@@ -424,17 +427,28 @@ def _verdict(sources: PoolSourcesDocument) -> int:
     return int(sources.change < -Z_95 * sources.standard_error)
 
 
+def _signed(written: str) -> str:
+    return written.replace("-", MINUS) if written.startswith("-") else f"+{written}"
+
+
 def _known_sentence(sources: PoolSourcesDocument) -> str:
     """Say whether knowing the source helps, and by how much."""
     whole = sources.overall
-    change = f"{sources.change:+.4f}".replace("-", MINUS)
-    scores = f"out-of-fold log loss {whole.log_loss_known:.4f} with it and "
-    scores += f"{whole.log_loss_unknown:.4f} without ({change} ± {sources.standard_error:.4f}), "
+    losses = f"log loss {whole.log_loss_known:.4f} with it and {whole.log_loss_unknown:.4f} without"
     if whole.rmse_known is not None and whole.rmse_unknown is not None:
         known, unknown = (write_number(each) for each in (whole.rmse_known, whole.rmse_unknown))
-        scores += f"RMSE {known} and {unknown}"
+        squares = _signed(write_number(sources.change, 3))
+        error = write_number(sources.standard_error, 2)
+        scores = (
+            f"out-of-fold RMSE {known} with it and {unknown} without (mean squared error {squares} "
+            f"± {error}), {losses}"
+        )
     else:
-        scores += f"accuracy {whole.accuracy_known:.3f} and {whole.accuracy_unknown:.3f}"
+        scores = (
+            f"out-of-fold {losses} ({_signed(f'{sources.change:.4f}')} ± "
+            f"{sources.standard_error:.4f}), accuracy {whole.accuracy_known:.3f} and "
+            f"{whole.accuracy_unknown:.3f}"
+        )
     found = _verdict(sources)
     if found == 1:
         return f"Knowing the source helps: {scores}."
