@@ -30,9 +30,10 @@ def test_sources_by_hand(monkeypatch):
     monkeypatch.setattr(_calibration, "PRIOR_ROWS", 2.0)
     scores = np.array([0.1, 0.2, 0.3, 0.5, 0.6, 0.7, 0.8])
     rows = scores, np.array([0, 0, 0, 1, 1, 1, 1]), np.ones(7)
-    # source 0: weights 1, 1, 1 and four of a half, one to come: 60 % of 6 are 3.6
-    # source 1: weights 2/3 three times and four of one, one to come: 60 % of 7 are 4.2
-    np.testing.assert_array_equal(source_thresholds(*rows, 2, 0.6), [0.6, 0.7])
+    # source 0: weights 1, 1, 1 and four of a half; the row to come has their mean by weight, .8,
+    # and 60 % of 5.8 are 3.48
+    # source 1: weights 2/3 three times and four of one; the row to come has 8/9: 60 % are 4.13
+    np.testing.assert_array_equal(source_thresholds(*rows, 2, 0.6), [0.5, 0.7])
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9])

@@ -16,10 +16,13 @@ def slow_quantile(scores, weights, needed):
 def slow_source_threshold(scores, sources, weights, source, coverage):
     mean = math.fsum(weights) / len(weights)
     others = math.fsum(w for w, s in zip(weights, sources, strict=True) if s != source)
-    own = []
+    own, of_new_row = [], 0.0
     for weight, which in zip(weights, sources, strict=True):
-        own.append(weight / mean if which == source else BORROWED * weight / others)
-    return slow_quantile(scores, own, coverage * (math.fsum(own) + 1))
+        unit = 1.0 if which == source else BORROWED * mean / others
+        own.append(unit * weight / mean)
+        of_new_row += own[-1] * unit
+    total = math.fsum(own)
+    return slow_quantile(scores, own, coverage * (total + of_new_row / total))
 
 
 def slow_new_threshold(scores, sources, weights, coverage):
