@@ -130,7 +130,7 @@ def test_json(run, files):
     ("asked", "message"),
     [
         (["adapt", "m.skops", "rows.csv"], "rows.csv has no column 'state', the target."),
-        (["adapt", "m.skops", "site.csv", "-t", "sate"], "Did you mean 'state'?"),
+        (["adapt", "m.skops", "site.csv", "-t", "stat"], "Did you mean 'state'?"),
         (["adapt", "m.skops", "site.csv", "-t", "age"], "is one of the model's columns"),
         (["adapt", "m.skops", "new.csv"], "not among the model's classes_: dead"),
         (["adapt", "m.skops", "gap.csv"], "no value of 'state' in 1 of 2 rows"),
