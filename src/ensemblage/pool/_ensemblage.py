@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
@@ -13,7 +14,13 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    check_random_state,
+    column_or_1d,
+)
 
 from ensemblage._core import (
     UNKNOWN_SOURCE,
@@ -24,19 +31,40 @@ from ensemblage._core import (
     count,
     draw_seeds,
     expect,
+    expect_array,
     expect_fitted,
     fit_context,
     guarded_fit,
     num_samples,
     read_weights,
+    refuse_missing_targets,
+    run_tasks,
     set_module,
     short_weights,
     take_rows,
     warn_user,
     with_shared,
 )
-from ensemblage.datasets import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, TableEncoder
+from ensemblage.datasets import (
+    ENCODE_CONSTRAINT,
+    ENCODE_DOCS,
+    EncodeMixin,
+    TableEncoder,
+    read_columns,
+)
 from ensemblage.fusion import RESPONSE_METHODS, Fusion, LogLinearPool, SourcedClassifierMixin
+from ensemblage.pool._columns import (
+    ColumnContribution,
+    ColumnContributions,
+    ColumnImportance,
+    explain_by_columns,
+    first_value,
+    log_contrast,
+    n_permutations_for,
+    permute_columns,
+    stack_rows,
+    summarise_importance,
+)
 from ensemblage.pool._distillation import (
     DistilledClasses,
     DistilledModel,
@@ -51,6 +79,7 @@ from ensemblage.pool._fit import (
     TimeBudget,
     fit_pool,
     make_fusion,
+    refit_on_rows,
 )
 from ensemblage.pool._leaderboard import (
     Ablation,
@@ -131,6 +160,8 @@ source_pool_ : SourcePool
     of their log probabilities or mean, a ``leaderboard``, and whether knowing the source ``helps``.
 source_column_ : str, list of str or None
     Names of the columns of ``fit`` that held the sources; only after such a fit.
+feature_importances_ : ndarray of shape (n_features_in_,)
+    Importances of the columns; only after ``permutation_importance``.
 n_features_in_ : int
     Number of columns seen in ``fit``.
 feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -166,6 +197,7 @@ class BaseEnsemblage(EncodeMixin):
     variance_correction_: dict[str, float]
     source_pool_: SourcePool
     source_column_: Any
+    feature_importances_: Doubles
 
     _shows_table: ClassVar[bool] = True
     _numeric: ClassVar[bool]
@@ -201,7 +233,7 @@ class BaseEnsemblage(EncodeMixin):
         self._store(blind.pool)
         if blind.correction is not None:
             self.variance_correction_ = blind.correction
-        for name in ("source_pool_", "source_column_"):
+        for name in ("source_pool_", "source_column_", "feature_importances_"):
             vars(self).pop(name, None)
         if sources is not None:
             self.source_column_ = None if X is given else source_column(asked)
@@ -349,6 +381,259 @@ class BaseEnsemblage(EncodeMixin):
         given = self._outputs(X_test, codes)
         return target.score(fitted, X_test, given, y_test, outputs.mean(axis=0))
 
+    def permutation_importance(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sources: Any = None,
+        groups: Any = None,
+        out_of_fold: bool = False,
+        n_repeats: int = 5,
+        random_state: Any = None,
+    ) -> ColumnImportance:
+        r"""Measure how much the loss increases when the values of a column are permuted.
+
+        Columns are those of X: what is encoded from one, as the categories of a categorical column,
+        is permuted together. The importances are also stored as ``feature_importances_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows that were not used in ``fit``: on rows of the fit the loss is too low, and columns
+            that members overfitted seem important. For those, set ``out_of_fold``.
+        y : array-like of shape (n_samples,)
+            Their target.
+        sources : array-like of shape (n_samples,) or (n_samples, 2), str or list, default=None
+            Their sources, for the source-aware pool; sources are not permuted.
+        groups : array-like of shape (n_samples,), default=None
+            Groups that are never split, only with ``out_of_fold``.
+        out_of_fold : bool, default=False
+            Whether X may be rows of ``fit``: on folds as in ``fit``, members with a weight are then
+            refitted to the training rows, and the importance is that for the test rows. This takes
+            as long as fitting each member once per fold. Hyperparameters and fusion remain those
+            of ``fit``; the source-aware pool is not included.
+        n_repeats : int, default=5
+            Number of permutations of each column.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the permutations and folds.
+
+        Returns
+        -------
+        ColumnImportance
+            A row per column, in their order, with ``column``, ``importance`` and its 95 %
+            confidence interval from ``low`` to ``high``; prints as a table. The loss is the log
+            loss, for regression the squared error.
+
+        Notes
+        -----
+        The interval is for new rows and permutations, not for new fits; with ``out_of_fold`` it
+        is widened for the overlap of the folds (Nadeau and Bengio, 2003). Rows are taken as
+        independent. A column may have no importance although it is predictive, if others replace
+        it.
+
+        References
+        ----------
+        L. Breiman, "Random Forests", Machine Learning 45, 2001.
+        """
+        self._check_explainable("permutation_importance")
+        if not isinstance(n_repeats, Integral) or n_repeats < 1:
+            raise ValueError(f"n_repeats={n_repeats!r} is not a number of permutations, 1 or more.")
+        if groups is not None and not out_of_fold:
+            raise ValueError("groups were given with out_of_fold=False; set out_of_fold=True.")
+        if sources is not None and out_of_fold:
+            raise ValueError(
+                "sources were given with out_of_fold=True, which leaves out the source-aware pool; "
+                "omit them, or give rows that were not used in fit."
+            )
+        X, codes = self._split_sources(
+            X if hasattr(X, "shape") else np.array(X, dtype=object), sources
+        )
+        check_consistent_length(X, y, groups)
+        if num_samples(X) < 2:
+            raise ValueError(f"X has {num_samples(X)} row, but permutations need 2 or more.")
+        y, rng = self._encode_target(y), check_random_state(random_state)
+        seed, fold_seed = (int(each) for each in rng.randint(np.iinfo(np.int32).max, size=2))
+        parts: Any = [(self, np.arange(len(y)))]
+        factor = 1.0
+        if out_of_fold:
+            codes = np.full(len(y), UNKNOWN_SOURCE)
+            parts = list(self._refit_on_folds(X, y, groups, fold_seed))
+            n_tested = sum(len(test) for _, test in parts)
+            factor = float(np.sqrt(1 + n_tested / (len(y) - n_tested / len(parts))))
+        found, draws = [], np.random.default_rng(seed)
+        for pool, rows in parts:
+
+            def losses(table: Any, positions: Any, pool: Self = pool, rows: Any = rows) -> Doubles:
+                chosen = rows[positions]
+                return self._explained_losses(pool._outputs(table, codes[chosen]), y[chosen])
+
+            found.append(permute_columns(losses, take_rows(X, rows), int(n_repeats), draws))
+        loss = float(np.concatenate([each.losses for each in found]).mean())
+        result = ColumnImportance(
+            summarise_importance(found, self._column_names(), factor=factor),
+            "squared error" if self._numeric else "log loss",
+            loss,
+            len(y),
+            int(n_repeats),
+            out_of_fold,
+        )
+        self.feature_importances_ = result.importances
+        return result
+
+    def explain_columns(
+        self,
+        x: Any,
+        background: Any,
+        source: Any = None,
+        *,
+        label: Any = None,
+        n_permutations: int | None = None,
+        random_state: Any = None,
+    ) -> ColumnContributions:
+        r"""Explain the prediction of one row by additive contributions of the columns.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or a frame with one row
+            The row.
+        background : array-like of shape (n_samples, n_features)
+            Rows to compare with, such as the training rows; at most 256 are drawn.
+        source : object, default=None
+            The source of the row; if it is known, the source-aware pool is explained, and the
+            background rows are predicted as of that source.
+        label : object, default=None
+            Class whose log-odds are explained, by default the predicted one. With more than two
+            classes it is its log probability minus the mean over the classes.
+        n_permutations : int, default=None
+            Number of random orders of the columns, by default as many as 20,000 predicted rows
+            allow, 32 to 1,024. There are at least two pairs for each background row.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the orders and of the background rows.
+
+        Returns
+        -------
+        ColumnContributions
+            A row per column, in their order, with ``column``, ``value``, ``contribution`` and its
+            Monte Carlo ``standard_error``; ``baseline``, ``total``, ``prediction`` and ``measure``;
+            prints as a table, and ``as_shap()`` converts to ``shap.Explanation``.
+
+        Notes
+        -----
+        Contributions are interventional Shapley values :math:`\phi_j` of the pool's log-odds (or
+        numeric prediction) f, each column of the table being one player:
+
+        .. math:: f(x) = \frac1B \sum_b f(z_b) + \sum_j \phi_j, \qquad
+            \phi_j = \frac1{B\,d!} \sum_b \sum_\pi
+            f(x_{\pi \le j}, z_b) - f(x_{\pi < j}, z_b),
+
+        with background rows :math:`z_b`. The mean over orders :math:`\pi` of the columns is
+        estimated by random orders, each together with its reverse; the sum holds exactly. For a
+        sum of functions of one or two columns each, such as a linear model, where
+        :math:`\phi_j = w_j (x_j - \bar z_j)`, the contributions are exact too.
+
+        References
+        ----------
+        S. M. Lundberg and S.-I. Lee, "A Unified Approach to Interpreting Model Predictions", NeurIPS
+        2017.
+        """
+        self._check_explainable("explain_columns")
+        row = x if hasattr(x, "columns") else np.asarray(x, dtype=_row_type(x)).reshape(1, -1)
+        row, codes = self._split_sources(row, None if source is None else [source])
+        others = background if hasattr(background, "shape") else np.array(background, dtype=object)
+        others, _ = self._split_sources(others, None)
+        if len(np.shape(others)) != 2 or np.shape(others)[1] != np.shape(row)[1]:
+            raise ValueError(
+                f"background has shape {np.shape(others)}, but x has {np.shape(row)[1]} columns: "
+                "give rows with the same columns."
+            )
+        if num_samples(row) != 1 or num_samples(others) == 0:
+            raise ValueError(
+                f"x has {num_samples(row)} and background {num_samples(others)} rows; give one row, "
+                "and one background row or more."
+            )
+        prediction, measure, value = self._explained_value(self._outputs(row, codes), label)
+        if n_permutations is None:
+            n_permutations = n_permutations_for(row.shape[1])
+        if not isinstance(n_permutations, Integral) or n_permutations < 1:
+            raise ValueError(f"n_permutations={n_permutations!r} is not a number of 1 or more.")
+
+        def values(table: Any) -> Doubles:
+            return value(self._outputs(table, np.repeat(codes, num_samples(table))))
+
+        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+        found = explain_by_columns(
+            values, stack_rows(row, others), int(n_permutations), np.random.default_rng(seed)
+        )
+        names = self._column_names()
+        fields = [first_value(each) for each in read_columns(row, names)]
+        each_column = zip(names, fields, found.contributions, found.errors, strict=True)
+        known = codes[0] != UNKNOWN_SOURCE and self.source_pool_.helps
+        return ColumnContributions(
+            tuple(ColumnContribution(a, b, float(c), float(d)) for a, b, c, d in each_column),
+            prediction, measure, found.baseline, found.total,
+            found.n_background, found.n_permutations,
+            self.source_pool_.label(int(codes[0])) if known else None,
+        )  # fmt: skip
+
+    def _column_names(self) -> list[str]:
+        numbered = [f"x{j}" for j in range(self.n_features_in_)]  # type: ignore[attr-defined]
+        return [str(each) for each in getattr(self, "feature_names_in_", numbered)]
+
+    def _check_explainable(self, method: str) -> None:
+        """Refuse a pool whose outputs are neither probabilities nor values."""
+        check_is_fitted(self)
+        if not (self._numeric or self._returns_probabilities()):
+            raise ValueError(
+                f"{method} needs class probabilities, which fusion={self.fusion!r} does not return "
+                "with these members. Use fusion='log_linear', or members with predict_proba."
+            )
+
+    def _returns_probabilities(self) -> bool:
+        return False
+
+    def _encode_target(self, y: Any) -> NDArray[Any]:
+        """Return codes of known classes, or floats."""
+        raise NotImplementedError  # look: ok
+
+    def _explained_losses(self, outputs: Doubles, y: NDArray[Any]) -> Doubles:
+        """Return log losses of rows, or squared errors."""
+        raise NotImplementedError  # look: ok
+
+    def _explained_value(
+        self, outputs: Doubles, label: Any
+    ) -> tuple[Any, str, Callable[[Doubles], Doubles]]:
+        """Return the prediction of one row, and the measure to explain, as a text and a function."""
+        raise NotImplementedError  # look: ok
+
+    def _refit_on_folds(
+        self, X: Any, y: NDArray[Any], groups: Any, seed: int
+    ) -> Iterator[tuple[Self, NDArray[np.intp]]]:
+        """Give a source-blind pool refitted to the training rows of each fold, and its test rows.
+
+        Encoding is refitted too, hyperparameters and fusion are not.
+        """
+        target = self._target()
+        folds = make_cv_folds(target.stratification_labels(y), self.cv, seed, groups)
+        limits = {each.member: each.n_samples for each in self.leaderboard_}
+        for train, test in folds:
+            pool, table = copy(self), take_rows(X, train)
+            vars(pool).pop("source_pool_", None)
+            if hasattr(self, "encoder_"):
+                pool.encoder_ = clone(self.encoder_)
+                encoded = pool.encoder_.fit_transform(table, y[train])
+                rows = check_array(encoded, **self._allowed(ARRAY_CHECKS))
+            else:
+                rows = self._new_rows(table, **ARRAY_CHECKS)
+            data = TrainingData(rows, y[train], target, None, [], forms={TABLE: table})
+            members = zip(self.member_names_, self.estimators_, self.member_inputs_, strict=True)
+            tasks = [
+                (each, data._replace(X=data.forms.get(kind, rows), forms={}), limits[name], seed)
+                for name, each, kind in members
+            ]
+            pool.estimators_ = run_tasks(refit_on_rows, tasks, self.n_jobs)
+            yield pool, test
+
     def ablation(self) -> Ablation:
         """Log loss of the pool without each group of members.
 
@@ -406,6 +691,7 @@ class BaseEnsemblage(EncodeMixin):
             )
         kept = [k for k, name in enumerate(self.member_names_) if name in fast[0].members]
         pruned = copy(self)
+        vars(pruned).pop("feature_importances_", None)
         for name in ("member_names_", "estimators_", "response_methods_", "member_inputs_"):
             setattr(pruned, name, [getattr(self, name)[k] for k in kept])
         record = self.out_of_fold_
@@ -435,6 +721,8 @@ class BaseEnsemblage(EncodeMixin):
         self.out_of_fold_.check(n_classes)
         pool = vars(self).get("source_pool_")
         expect(pool is None or isinstance(pool, SourcePool), "source_pool_ is not a SourcePool")
+        if "feature_importances_" in vars(self):
+            expect_array(self, "feature_importances_", (self.n_features_in_,))  # type: ignore[attr-defined]
 
 
 @set_module("ensemblage.pool")
@@ -470,7 +758,8 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
     response_methods_ : list of {"predict_proba", "decision_function", "predict"}
         The method that returns each member's outputs.
     {member_inputs_, fusion_, leaderboard_, out_of_fold_}
-    {source_pool_, source_column_, encoder_, n_features_in_, feature_names_in_}
+    {source_pool_, source_column_, feature_importances_}
+    {encoder_, n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -597,6 +886,32 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
             methods = [each.response for each in resolve_members(self.members)]
             fusion = make_fusion(self.fusion, has_groups=False)
         return bool(fusion.returns_probabilities(all(each == "predict_proba" for each in methods)))
+
+    def _encode_target(self, y: Any) -> NDArray[Any]:
+        refuse_missing_targets(y)
+        y = column_or_1d(y)
+        unknown = np.setdiff1d(y, self.classes_).tolist()
+        if unknown:
+            raise ValueError(
+                f"y holds {unknown[0]!r}, a class that was not in y of fit; leave such rows out."
+            )
+        return np.searchsorted(self.classes_, y)
+
+    def _explained_losses(self, outputs: Doubles, y: NDArray[Any]) -> Doubles:
+        return self._target().reported_losses(outputs, y)
+
+    def _explained_value(
+        self, outputs: Doubles, label: Any
+    ) -> tuple[Any, str, Callable[[Doubles], Doubles]]:
+        classes = self.classes_.tolist()
+        prediction = classes[int(outputs[0].argmax())]
+        label = prediction if label is None else label
+        if label not in classes:
+            raise ValueError(f"label={label!r} is not a class; use one of {classes}, or None.")
+        code, measure = classes.index(label), f"log-odds of {label}"
+        if len(classes) > 2:
+            measure = f"log probability of {label} minus the mean over the classes"
+        return prediction, measure, lambda outputs: log_contrast(outputs, code)
 
     def _scores(self, X: Any, sources: Any = None) -> Doubles:
         return self._outputs(*self._split_sources(X, sources))
@@ -754,7 +1069,8 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         ``factor``, ``offset`` is added, and the sum is multiplied by exp(``log_growth`` t), where
         t is 0 at the prediction ``low`` and 1 at ``high``. ``log_growth`` is 0 where the gain does
         not exceed its standard error.
-    {source_pool_, source_column_, encoder_, n_features_in_, feature_names_in_}
+    {source_pool_, source_column_, feature_importances_}
+    {encoder_, n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -1040,6 +1356,20 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         target = DistilledValues()
         return self._distill(target, X, kind, max_leaf_nodes, out_of_fold, X_test, y_test)
 
+    def _encode_target(self, y: Any) -> NDArray[Any]:
+        refuse_missing_targets(y)
+        return np.asarray(column_or_1d(y, warn=True), dtype=float)
+
+    def _explained_losses(self, outputs: Doubles, y: NDArray[Any]) -> Doubles:
+        return self._target().uncalibrated_losses(outputs, y)
+
+    def _explained_value(
+        self, outputs: Doubles, label: Any
+    ) -> tuple[Any, str, Callable[[Doubles], Doubles]]:
+        if label is not None:
+            raise ValueError(f"label={label!r} was given to a regressor, which has no classes.")
+        return float(outputs[0, 0]), "prediction", lambda outputs: outputs[:, 0]
+
     def _check_fitted(self) -> None:
         self._check_pool(None)
         expect(bool(np.isfinite(self.target_mean_)), "target_mean_ is not finite")
@@ -1049,6 +1379,11 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
             is_dict and is_valid_correction(self.variance_correction_),
             "variance_correction_ is not valid",
         )
+
+
+def _row_type(x: Any) -> type[object] | None:
+    """Keep the types of a list of numbers and categories."""
+    return None if hasattr(x, "shape") else object
 
 
 def _check_coverage(coverage: Any) -> None:
