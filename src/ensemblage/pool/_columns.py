@@ -232,6 +232,7 @@ class ColumnContributions(PrintedRows):
         for name, value in (("(baseline)", self.baseline), ("(total)", self.total)):
             rows.append([Field(name), blank, signed_field(value, places), blank])
         heads = (Heading(each, numeric=True) for each in ("contribution", "standard error"))
+        label = write_value(self.prediction)
         source = "" if self.source is None else f", source {self.source}"
         legend = (
             f"Shapley values of the {self.measure}, relative to its mean over "
@@ -241,7 +242,7 @@ class ColumnContributions(PrintedRows):
         return TableBlock(
             [Heading("column"), Heading("value"), *heads],
             rows,
-            f"Contributions of the columns to the prediction {write_value(self.prediction)}{source}",
+            f"Contributions of the columns to the prediction {label}{source}",
             legend,
         )
 
@@ -300,7 +301,7 @@ def log_contrast(proba: Doubles, code: int) -> Doubles:
 
 
 def n_permutations_for(n_columns: int) -> int:
-    """Number of orders of the columns within ``PREDICTED_ROWS``."""
+    """Count the orders of the columns that ``PREDICTED_ROWS`` allows."""
     fitting = PREDICTED_ROWS // max(n_columns - 1, 1)
     return int(np.clip(fitting, MIN_PERMUTATIONS, MAX_PERMUTATIONS))
 

@@ -534,8 +534,8 @@ class BaseEnsemblage(EncodeMixin):
 
         References
         ----------
-        S. M. Lundberg and S.-I. Lee, "A Unified Approach to Interpreting Model Predictions", NeurIPS
-        2017.
+        S. M. Lundberg and S.-I. Lee, "A Unified Approach to Interpreting Model Predictions",
+        NeurIPS 2017.
         """
         self._check_explainable("explain_columns")
         row = x if hasattr(x, "columns") else np.asarray(x, dtype=_row_type(x)).reshape(1, -1)
@@ -549,8 +549,8 @@ class BaseEnsemblage(EncodeMixin):
             )
         if num_samples(row) != 1 or num_samples(others) == 0:
             raise ValueError(
-                f"x has {num_samples(row)} and background {num_samples(others)} rows; give one row, "
-                "and one background row or more."
+                f"x has {num_samples(row)} and background {num_samples(others)} rows; give one "
+                "row, and one background row or more."
             )
         prediction, measure, value = self._explained_value(self._outputs(row, codes), label)
         if n_permutations is None:
@@ -603,7 +603,7 @@ class BaseEnsemblage(EncodeMixin):
     def _explained_value(
         self, outputs: Doubles, label: Any
     ) -> tuple[Any, str, Callable[[Doubles], Doubles]]:
-        """Return the prediction of one row, and the measure to explain, as a text and a function."""
+        """Return the prediction of one row, and the measure to explain as text and function."""
         raise NotImplementedError  # look: ok
 
     def _refit_on_folds(
@@ -898,7 +898,7 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
         return np.searchsorted(self.classes_, y)
 
     def _explained_losses(self, outputs: Doubles, y: NDArray[Any]) -> Doubles:
-        return self._target().reported_losses(outputs, y)
+        return np.asarray(self._target().reported_losses(outputs, y))
 
     def _explained_value(
         self, outputs: Doubles, label: Any
@@ -1361,7 +1361,7 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         return np.asarray(column_or_1d(y, warn=True), dtype=float)
 
     def _explained_losses(self, outputs: Doubles, y: NDArray[Any]) -> Doubles:
-        return self._target().uncalibrated_losses(outputs, y)
+        return np.asarray(self._target().uncalibrated_losses(outputs, y))
 
     def _explained_value(
         self, outputs: Doubles, label: Any
