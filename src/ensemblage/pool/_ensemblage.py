@@ -446,9 +446,8 @@ class BaseEnsemblage(EncodeMixin):
                 "sources were given with out_of_fold=True, which leaves out the source-aware pool; "
                 "omit them, or give rows that were not used in fit."
             )
-        X, codes = self._split_sources(
-            X if hasattr(X, "shape") else np.array(X, dtype=object), sources
-        )
+        X = X if hasattr(X, "shape") else np.array(X, dtype=object)
+        X, codes = self._split_sources(X, sources)
         check_consistent_length(X, y, groups)
         if num_samples(X) < 2:
             raise ValueError(f"X has {num_samples(X)} row, but permutations need 2 or more.")
@@ -461,20 +460,17 @@ class BaseEnsemblage(EncodeMixin):
             parts = list(self._refit_on_folds(X, y, groups, fold_seed))
             n_tested = sum(len(test) for _, test in parts)
             factor = float(np.sqrt(1 + n_tested / (len(y) - n_tested / len(parts))))
-        found, draws = [], np.random.default_rng(seed)
+        draws = np.random.default_rng(seed)
+        found = []
         for pool, rows in parts:
-
-            def losses(table: Any, positions: Any, pool: Self = pool, rows: Any = rows) -> Doubles:
-                chosen = rows[positions]
-                return self._explained_losses(pool._outputs(table, codes[chosen]), y[chosen])
-
-            found.append(permute_columns(losses, take_rows(X, rows), int(n_repeats), draws))
-        loss = float(np.concatenate([each.losses for each in found]).mean())
+            losses_of = pool._losses_of(y[rows], codes[rows])  # noqa: SLF001  itself, or a copy
+            found.append(permute_columns(losses_of, take_rows(X, rows), int(n_repeats), draws))
+        losses = np.concatenate([each.losses for each in found])
         result = ColumnImportance(
             summarise_importance(found, self._column_names(), factor=factor),
             "squared error" if self._numeric else "log loss",
-            loss,
-            len(y),
+            float(losses.mean()),
+            len(losses),
             int(n_repeats),
             out_of_fold,
         )
@@ -575,6 +571,12 @@ class BaseEnsemblage(EncodeMixin):
             found.n_background, found.n_permutations,
             self.source_pool_.label(int(codes[0])) if known else None,
         )  # fmt: skip
+
+    def _losses_of(self, y: NDArray[Any], codes: Integers) -> Callable[[Any, Any], Doubles]:
+        """Return a function that gives the losses of changed rows, from their old positions."""
+        return lambda table, rows: self._explained_losses(
+            self._outputs(table, codes[rows]), y[rows]
+        )
 
     def _column_names(self) -> list[str]:
         numbered = [f"x{j}" for j in range(self.n_features_in_)]  # type: ignore[attr-defined]
@@ -895,7 +897,7 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
             raise ValueError(
                 f"y holds {unknown[0]!r}, a class that was not in y of fit; leave such rows out."
             )
-        return np.searchsorted(self.classes_, y)
+        return np.asarray(np.searchsorted(self.classes_, y))
 
     def _explained_losses(self, outputs: Doubles, y: NDArray[Any]) -> Doubles:
         return np.asarray(self._target().reported_losses(outputs, y))
