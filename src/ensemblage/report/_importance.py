@@ -382,27 +382,36 @@ def _dependence_blocks(
     blocks: list[Block] = [text]
     chosen = [_shown_output(each, classes) for each in curves]
     levels = [np.array(each.predictions)[:, k] for each, k in zip(curves, chosen, strict=True)]
+    what = ["mean prediction" if classes is None else f"mean probability of {classes[k]}"
+            for k in chosen]  # fmt: skip
     low, high = min(map(np.min, levels)), max(map(np.max, levels))
     margin = 0.05 * (high - low) or 0.5
-    for each, k, level in zip(curves, chosen, levels, strict=True):
-        what = "mean prediction" if classes is None else f"mean probability of {classes[k]}"
-        if each.kind == "numeric" and len(level) > 2:
-            numbers = [float(value) for value in each.values]
-            line = Line("model", list(zip(numbers, level.tolist(), strict=True)))
-            panels = Panels(
-                [Panel(each.column, [line])], (numbers[0], numbers[-1]),
-                (float(low - margin), float(high + margin)), each.column, what, {"model": what},
-            )  # fmt: skip
-            alt = f"Partial dependence on {each.column}."
-            blocks.append(PanelsBlock(panels, alt, f"{each.column}: {what}."))
+    y_axis = (float(low - margin), float(high + margin))
+    panels, bars = [], []
+    for each, level, text in zip(curves, levels, what, strict=True):
+        if each.kind != "numeric" or len(level) < 3:
+            bars.append(_dependence_bars(each, level, text, percent=classes is not None))
             continue
-        bars = [
-            Bar(value, float(mean), f"{mean:.1%}" if classes else write_number(float(mean)))
-            for value, mean in zip(each.values, level, strict=True)
-        ]
-        caption = f"{each.column}: {what}."
-        blocks.append(BarsBlock(bars, caption, percent=classes is not None))
-    return blocks
+        numbers = [float(value) for value in each.values]
+        points = list(zip(numbers, level.tolist(), strict=True))
+        title = each.column if len(set(what)) == 1 else f"{each.column}: {text}"
+        panels.append(Panel(title, [Line("model", points)], (numbers[0], numbers[-1])))
+    if panels:
+        label = what[0] if len(set(what)) == 1 else "mean probability of a class"
+        drawn = Panels(panels, (0, 1), y_axis, "value of the column", label, {"model": label})
+        alt = f"Partial dependence on {listing(each.title for each in panels)}."
+        blocks.append(PanelsBlock(drawn, alt, "Numeric columns, on the same vertical scale."))
+    return [*blocks, *bars]
+
+
+def _dependence_bars(
+    curve: PartialDependenceDocument, level: Doubles, text: str, *, percent: bool
+) -> BarsBlock:
+    bars = [
+        Bar(value, float(mean), f"{mean:.1%}" if percent else write_number(float(mean)))
+        for value, mean in zip(curve.values, level, strict=True)
+    ]
+    return BarsBlock(bars, f"{curve.column}: {text}.", percent=percent)
 
 
 def _shown_output(curve: PartialDependenceDocument, classes: list[Any] | None) -> int:
