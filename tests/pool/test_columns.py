@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from ensemblage.fusion import Mean
+from ensemblage.persistence import load, save
 from ensemblage.pool import (
     EnsemblageClassifier,
     EnsemblageRegressor,
@@ -247,6 +248,25 @@ def test_importances_are_an_attribute_until_the_next_fit(fitted):
     model = EnsemblageClassifier(["logistic"], cv=2).fit(X, y)
     model.permutation_importance(X, y)
     assert not hasattr(model.fit(X, y), "feature_importances_")
+
+
+def test_a_saved_pool_keeps_its_importances(fitted, tmp_path):
+    X, y, _ = table_of(100, 1)
+    found = fitted.permutation_importance(X, y, random_state=0)
+    save(fitted, tmp_path / "pool.skops", columns=X.columns)
+    loaded = load(tmp_path / "pool.skops").model
+    np.testing.assert_array_equal(loaded.feature_importances_, found.importances)
+    assert not hasattr(fitted.prune(np.inf), "feature_importances_")
+
+
+def test_a_list_of_mixed_rows_is_predicted_like_an_array():
+    X, y, _ = table_of(80, 0)
+    rows = np.asarray(X.astype({"town": object}), dtype=object)
+    model = EnsemblageClassifier(["network", "logistic"], cv=2, random_state=0).fit(rows, y)
+    assert model.member_inputs_[0] == "table"
+    np.testing.assert_array_equal(model.predict_proba(rows.tolist()), model.predict_proba(rows))
+    found = model.permutation_importance(rows.tolist(), y, random_state=0)
+    assert found.loss == model.permutation_importance(rows, y, random_state=0).loss
 
 
 def test_importance_of_a_regressor_is_the_increase_of_squared_error(regressor):

@@ -328,7 +328,7 @@ class BaseEnsemblage(EncodeMixin):
 
     def _outputs(self, X: Any, codes: Integers) -> Doubles:
         """Predict rows of known sources by the source-aware pool, the others source-blind."""
-        X = X if hasattr(X, "shape") else np.asarray(X)
+        X = X if hasattr(X, "shape") else np.array(X, dtype=object)
         outputs, known = self._blind_outputs(X), np.flatnonzero(codes != UNKNOWN_SOURCE)
         if len(known):
             rows = self._new_rows(take_rows(X, known), **ARRAY_CHECKS)
