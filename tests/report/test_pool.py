@@ -4,6 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -47,9 +48,10 @@ def test_tables_for_a_terminal_and_sections_of_a_page(fitted):
     ]
     with_row = explain_model(model, X, row=2)
     assert with_row.row_sections[0].title == "Row 2"
-    text, _, _, legend = with_row.text()
+    text, _, _, legend, *columns = with_row.text()
     assert text.startswith(f"Row 2: predicted {model.predict(X[2:3])[0]} (no 0.")
     assert legend.startswith("Probabilities of the classes.")
+    assert columns[0].startswith("Contributions to the prediction of ")
 
 
 def test_bars_are_in_the_order_of_their_shares(fitted):
@@ -280,3 +282,118 @@ def test_nested_sources_of_a_pool():
     captions = [each.caption for each in found.text() if isinstance(each, TableBlock)]
     assert {"Scores by outer source", "Scores by inner source", "Penalties"} <= {*captions}
     assert explain_model(pool, X, sources=names, row=0).document.source == "H00 / w0"
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """A pool of a table with a numeric, a categorical and a date column, and new rows."""
+    rng = np.random.default_rng(0)
+    town = rng.choice(["Rome", "Cairo", "Lima"], 240)
+    X = pd.DataFrame(
+        {
+            "noise": rng.normal(size=240),
+            "age": rng.normal(50, 10, 240),
+            "town": town,
+            "day": pd.Timestamp("2024-03-01") + pd.to_timedelta(rng.integers(0, 90, 240), "D"),
+        }
+    )
+    y = np.where((X["age"] - 50) / 5 + 3 * (town == "Rome") + rng.logistic(size=240) > 1, "b", "a")
+    pool = EnsemblageClassifier(["logistic", "forest"], cv=2, random_state=0)
+    return pool.fit(X[:140], y[:140]), X[140:].reset_index(drop=True), y[140:]
+
+
+def test_importance_and_partial_dependence_come_first(mixed):
+    model, X, y = mixed
+    explained = explain_model(model, X, y)
+    assert [each.title for each in explained.sections][:3] == [
+        "Column importance", "Partial dependence", "Members",
+    ]  # fmt: skip
+    found = explained.document.columns
+    assert (found.measure, found.rows) == ("log loss", 100)
+    assert {each.column for each in found.importance[:2]} == {"age", "town"}
+    assert all(each.low > 0 for each in found.importance[:2])
+    given = model.permutation_importance(X, y, random_state=0)
+    assert found.loss == pytest.approx(given.loss)
+    by_name = {each.column: each for each in found.importance}
+    for each in given:
+        low, high = by_name[each.column].low, by_name[each.column].high
+        assert low - 0.05 < each.importance < high + 0.05
+    assert explained.sentences[-1].startswith("Important columns on the 100 rows given")
+    assert "Permutation importance" in explained.text()
+    assert explain_model(model, X, y, row=1).row_sections[1].title == "Contributions of the columns"
+    assert explain_model(model).document.columns is None
+
+
+def test_partial_dependence_is_a_mean_of_predictions(mixed):
+    model, X, y = mixed
+    explained = explain_model(model, X, y)
+    curves = {each.column: each for each in explained.document.columns.partial_dependence}
+    assert curves["town"].values == ["Cairo", "Lima", "Rome"]
+    means = model.predict_proba(X.assign(town="Rome")).mean(axis=0)
+    np.testing.assert_allclose(curves["town"].predictions[2], means)
+    ages = curves["age"]
+    assert (ages.kind, len(ages.values)) == ("numeric", 20)
+    risks = np.array(ages.predictions)[:, 1]
+    assert risks[-1] > risks[0] + 0.3
+    text, panels, *bars = explained.sections[1].blocks
+    assert text.startswith("Mean prediction when all rows")
+    assert panels.panels.panels[0].title == "age"
+    assert panels.panels.labels == {"model": "mean probability of b"}
+    assert "town: mean probability of b." in [each.caption for each in bars]
+    pytest.importorskip("jinja2")
+    assert "Partial dependence" in render(explained, name="pool")
+
+
+def test_contributions_of_columns_to_a_row(mixed):
+    model, X, _ = mixed
+    row = explain_model(model, X, row=3).document
+    assert row.prediction == row.decision.label == model.predict(X[3:4])[0]
+    added = sum(each.contribution for each in row.decision.contributions)
+    assert row.decision.baseline + added == pytest.approx(row.decision.value, abs=1e-9)
+    code = list(model.classes_).index(row.prediction)
+    shares = model.predict_proba(X[3:4])[0]
+    assert row.decision.value == pytest.approx(np.log(shares[code] / shares[1 - code]), abs=1e-9)
+    assert all(0 <= each.standard_error < 0.03 for each in row.decision.contributions)
+    values = {each.column: each.value for each in row.decision.contributions}
+    assert values["town"] == X["town"][3]
+    assert values["day"] == str(X["day"][3].date())
+    assert explain_model(model, X[:1], row=0).document.decision is None  # no background
+
+
+def test_columns_before_a_pipeline_are_explained(fitted):
+    model, X, y = fitted
+    found = explain_model(model, X, y).document.columns
+    assert {each.column for each in found.importance} == {"x0", "x1"}
+    row = explain_model(model, X, row=2).document
+    assert {each.value for each in row.decision.contributions} == {f"{v:.6g}" for v in X[2]}
+
+
+def test_unknown_targets_are_left_out_of_the_importance(mixed):
+    model, X, y = mixed
+    some = np.where(np.arange(100) < 10, "c", y)
+    assert explain_model(model, X, some).document.columns.rows == 90
+    assert explain_model(model, X, np.full(100, "c")).document.columns is None
+
+
+def test_effects_of_columns_on_a_numeric_target_and_of_known_sources():
+    rng = np.random.default_rng(0)
+    X, site = rng.normal(size=(160, 3)), np.array(["Bern", "Basel"])[np.arange(160) % 2]
+    y = 50 + 8 * X[:, 0] * np.where(site == "Bern", 1, -1) + rng.normal(size=160)
+    pool = EnsemblageRegressor(["ridge"], cv=2, random_state=0).fit(X, y, sources=site)
+    found = explain_model(pool, X, y, sources=site).document.columns
+    assert (found.measure, found.importance[0].column) == ("squared error", "x0")
+    assert found.importance[0].low > 50
+    row = explain_model(pool, X, sources=site, row=0).document
+    assert row.decision.value == pytest.approx(pool.predict(X[:1], sources=["Bern"])[0])
+    assert row.decision.contributions[0].column == "x0"
+
+
+def test_more_classes_show_the_one_that_varies_most():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    y = np.digitize(X[:, 0] + 0.2 * rng.normal(size=150), [-0.5, 0.5])
+    pool = EnsemblageClassifier(["logistic"], cv=2, random_state=0).fit(X, y)
+    explained = explain_model(pool, X, y)
+    assert len(explained.document.columns.partial_dependence[0].predictions[0]) == 3
+    labels = explained.sections[1].blocks[1].panels.labels
+    assert labels["model"].startswith("mean probability of ")

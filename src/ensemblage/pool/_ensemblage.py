@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
@@ -13,7 +14,11 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+)
 
 from ensemblage._core import (
     UNKNOWN_SOURCE,
@@ -24,19 +29,26 @@ from ensemblage._core import (
     count,
     draw_seeds,
     expect,
+    expect_array,
     expect_fitted,
     fit_context,
     guarded_fit,
     num_samples,
     read_weights,
+    refuse_missing_targets,
     set_module,
     short_weights,
     take_rows,
     warn_user,
     with_shared,
 )
-from ensemblage.datasets import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, TableEncoder
+from ensemblage.datasets import (
+    ENCODE_CONSTRAINT,
+    ENCODE_DOCS,
+    TableEncoder,
+)
 from ensemblage.fusion import RESPONSE_METHODS, Fusion, LogLinearPool, SourcedClassifierMixin
+from ensemblage.pool._columns import ColumnEffects, log_contrast
 from ensemblage.pool._distillation import (
     DistilledClasses,
     DistilledModel,
@@ -61,6 +73,7 @@ from ensemblage.pool._leaderboard import (
     pruning_path,
 )
 from ensemblage.pool._member_spec import (
+    ARRAY_CHECKS,
     ENCODED,
     TABLE,
     MemberSpec,
@@ -100,8 +113,6 @@ from ensemblage.sources import (
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-ARRAY_CHECKS = {"dtype": [np.float64, np.float32], "order": "C"}
-"""One memory layout, so that a frame and an array of the same values give the same bits."""
 REGRESSOR_METHODS = ("predict", "predict_std")
 SHARED_DOCS = f"""{ENCODE_DOCS}
 cv : int, splitter or iterable, default=5
@@ -131,6 +142,8 @@ source_pool_ : SourcePool
     of their log probabilities or mean, a ``leaderboard``, and whether knowing the source ``helps``.
 source_column_ : str, list of str or None
     Names of the columns of ``fit`` that held the sources; only after such a fit.
+feature_importances_ : ndarray of shape (n_features_in_,)
+    Importances of the columns; only after ``permutation_importance``.
 n_features_in_ : int
     Number of columns seen in ``fit``.
 feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -147,7 +160,7 @@ X_test : array-like of shape (n_test, n_features), default=None
 TEST_ROWS_MISSING = "y_test was given without X_test; pass the rows of y_test too."
 
 
-class BaseEnsemblage(EncodeMixin):
+class BaseEnsemblage(ColumnEffects):
     """Validation, fit and pruning of a pool; a subclass defines target and prediction."""
 
     member_names_: list[str]
@@ -166,6 +179,7 @@ class BaseEnsemblage(EncodeMixin):
     variance_correction_: dict[str, float]
     source_pool_: SourcePool
     source_column_: Any
+    feature_importances_: Doubles
 
     _shows_table: ClassVar[bool] = True
     _numeric: ClassVar[bool]
@@ -201,7 +215,7 @@ class BaseEnsemblage(EncodeMixin):
         self._store(blind.pool)
         if blind.correction is not None:
             self.variance_correction_ = blind.correction
-        for name in ("source_pool_", "source_column_"):
+        for name in ("source_pool_", "source_column_", "feature_importances_"):
             vars(self).pop(name, None)
         if sources is not None:
             self.source_column_ = None if X is given else source_column(asked)
@@ -296,7 +310,7 @@ class BaseEnsemblage(EncodeMixin):
 
     def _outputs(self, X: Any, codes: Integers) -> Doubles:
         """Predict rows of known sources by the source-aware pool, the others source-blind."""
-        X = X if hasattr(X, "shape") else np.asarray(X)
+        X = X if hasattr(X, "shape") else np.array(X, dtype=object)
         outputs, known = self._blind_outputs(X), np.flatnonzero(codes != UNKNOWN_SOURCE)
         if len(known):
             rows = self._new_rows(take_rows(X, known), **ARRAY_CHECKS)
@@ -406,6 +420,7 @@ class BaseEnsemblage(EncodeMixin):
             )
         kept = [k for k, name in enumerate(self.member_names_) if name in fast[0].members]
         pruned = copy(self)
+        vars(pruned).pop("feature_importances_", None)
         for name in ("member_names_", "estimators_", "response_methods_", "member_inputs_"):
             setattr(pruned, name, [getattr(self, name)[k] for k in kept])
         record = self.out_of_fold_
@@ -435,6 +450,8 @@ class BaseEnsemblage(EncodeMixin):
         self.out_of_fold_.check(n_classes)
         pool = vars(self).get("source_pool_")
         expect(pool is None or isinstance(pool, SourcePool), "source_pool_ is not a SourcePool")
+        if "feature_importances_" in vars(self):
+            expect_array(self, "feature_importances_", (self.n_features_in_,))  # type: ignore[attr-defined]
 
 
 @set_module("ensemblage.pool")
@@ -470,7 +487,8 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
     response_methods_ : list of {"predict_proba", "decision_function", "predict"}
         The method that returns each member's outputs.
     {member_inputs_, fusion_, leaderboard_, out_of_fold_}
-    {source_pool_, source_column_, encoder_, n_features_in_, feature_names_in_}
+    {source_pool_, source_column_, feature_importances_}
+    {encoder_, n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -597,6 +615,32 @@ class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin,
             methods = [each.response for each in resolve_members(self.members)]
             fusion = make_fusion(self.fusion, has_groups=False)
         return bool(fusion.returns_probabilities(all(each == "predict_proba" for each in methods)))
+
+    def _encode_target(self, y: Any) -> NDArray[Any]:
+        refuse_missing_targets(y)
+        y = column_or_1d(y)
+        unknown = np.setdiff1d(y, self.classes_).tolist()
+        if unknown:
+            raise ValueError(
+                f"y holds {unknown[0]!r}, a class that was not in y of fit; leave such rows out."
+            )
+        return np.asarray(np.searchsorted(self.classes_, y))
+
+    def _explained_losses(self, outputs: Doubles, y: NDArray[Any]) -> Doubles:
+        return np.asarray(self._target().reported_losses(outputs, y))
+
+    def _explained_value(
+        self, outputs: Doubles, label: Any
+    ) -> tuple[Any, str, Callable[[Doubles], Doubles]]:
+        classes = self.classes_.tolist()
+        prediction = classes[int(outputs[0].argmax())]
+        label = prediction if label is None else label
+        if label not in classes:
+            raise ValueError(f"label={label!r} is not a class; use one of {classes}, or None.")
+        code, measure = classes.index(label), f"log-odds of {label}"
+        if len(classes) > 2:
+            measure = f"log probability of {label} minus the mean over the classes"
+        return prediction, measure, lambda outputs: log_contrast(outputs, code)
 
     def _scores(self, X: Any, sources: Any = None) -> Doubles:
         return self._outputs(*self._split_sources(X, sources))
@@ -754,7 +798,8 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         ``factor``, ``offset`` is added, and the sum is multiplied by exp(``log_growth`` t), where
         t is 0 at the prediction ``low`` and 1 at ``high``. ``log_growth`` is 0 where the gain does
         not exceed its standard error.
-    {source_pool_, source_column_, encoder_, n_features_in_, feature_names_in_}
+    {source_pool_, source_column_, feature_importances_}
+    {encoder_, n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -1039,6 +1084,20 @@ class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEsti
         check_consistent_length(X_test, y_test)
         target = DistilledValues()
         return self._distill(target, X, kind, max_leaf_nodes, out_of_fold, X_test, y_test)
+
+    def _encode_target(self, y: Any) -> NDArray[Any]:
+        refuse_missing_targets(y)
+        return np.asarray(column_or_1d(y, warn=True), dtype=float)
+
+    def _explained_losses(self, outputs: Doubles, y: NDArray[Any]) -> Doubles:
+        return np.asarray(self._target().uncalibrated_losses(outputs, y))
+
+    def _explained_value(
+        self, outputs: Doubles, label: Any
+    ) -> tuple[Any, str, Callable[[Doubles], Doubles]]:
+        if label is not None:
+            raise ValueError(f"label={label!r} was given to a regressor, which has no classes.")
+        return float(outputs[0, 0]), "prediction", lambda outputs: outputs[:, 0]
 
     def _check_fitted(self) -> None:
         self._check_pool(None)

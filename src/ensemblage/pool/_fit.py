@@ -37,6 +37,7 @@ from ensemblage.pool._member_spec import (
     MemberSpec,
     TrainingData,
     TunedMember,
+    fit_clone,
     stratified_subsample,
 )
 from ensemblage.pool._members import CLASSIFIERS, REGRESSORS
@@ -100,6 +101,13 @@ def refit_member(tuned: TunedMember, data: TrainingData) -> Any:
     """Refit a tuned member on all rows; return a ``MemberFailure`` instead of raising."""
     name = tuned.spec.name
     return _attempt(name, "fitted to all rows", lambda: tuned.spec.refit(data, tuned))
+
+
+def refit_on_rows(estimator: Any, data: TrainingData, max_rows: int, seed: int) -> Any:
+    """Refit a fitted member to other rows, to ``max_rows`` of them at most."""
+    rows = stratified_subsample(np.arange(len(data.y)), data.labels, max_rows, seed)
+    with threadpool_limits(1), suppress_member_warnings():
+        return fit_clone(estimator, data, rows, seed)
 
 
 def _attempt(name: str, done: str, work: Callable[[], Any]) -> Any:

@@ -46,6 +46,8 @@ BLIND = "source-blind"
 """Input of the member that passes on the source-blind pool's outputs."""
 COLUMN = "source as a column"
 """Input of the member that passes on the outputs of the pool with the source as a column."""
+ARRAY_CHECKS: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C"}
+"""One memory layout, so that a frame and an array of the same values give the same bits."""
 FORMS = frozenset({ENCODED, TABLE, CODED, BY_SOURCE, BLIND, COLUMN})
 LOG_GROWTH_GRID = np.arange(-16, 17) / 2
 """Candidates of the log ratio of the variances at the highest and the lowest prediction."""

@@ -115,7 +115,7 @@ class ForestBlock:
 
 @dataclass(frozen=True)
 class PanelsBlock:
-    """Small figures on the same axes, as many side by side as fit."""
+    """Small figures with the same y axis, as many side by side as fit."""
 
     panels: Panels
     alt: str

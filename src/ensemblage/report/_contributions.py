@@ -36,6 +36,9 @@ class Contribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     column: str
     value: Annotated[str, Meta(description="The row's value of the column.")]
     contribution: float
+    standard_error: Annotated[
+        float | None, Meta(description="Of the sampled orders of columns; null where exact.")
+    ] = None
 
 
 class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,7 +92,8 @@ class RowExplanation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ]
     decision: Annotated[
-        Decision | None, Meta(description="Contributions; null where they are not exact.")
+        Decision | None,
+        Meta(description="Contributions of the columns; null where there are none."),
     ] = None
     member_predictions: Annotated[
         list[MemberPrediction], Meta(description="Of an ensemble's members.")

@@ -59,14 +59,17 @@ class ModelContext:
             return list(self.X[self.row_index])
         return [column.field(0) for column in read_columns(self.one_row, self.columns)]
 
-    def contributions(self, amounts: NDArray[np.float64]) -> list[Contribution]:
-        """List the contribution of each column, the largest first."""
+    def contributions(
+        self, amounts: NDArray[np.float64], errors: NDArray[np.float64] | None = None
+    ) -> list[Contribution]:
+        """List the contribution of each column, the largest first, with its standard error."""
         values = self.values()
         return [
             Contribution(
                 self.columns[j],
                 value_text(values[j], self.kinds[j] if self.kinds else ""),
                 float(amounts[j]),
+                None if errors is None else float(errors[j]),
             )
             for j in np.argsort(-np.abs(amounts), kind="stable")
         ]

@@ -54,6 +54,7 @@ GLOSSARY = {
     "(identical).",
     "out-of-fold": "Predicted by a model that was not fitted on the row.",
     "overconfident": "Having predicted probabilities too close to 0 and 1.",
+    "partial dependence": "Mean prediction when all rows have the same value of a column.",
     "partial pooling": "Estimates of small groups are shrunk towards the mean of all groups.",
     "permutation importance": "Loss of performance when the values of a column are shuffled.",
     "prediction interval": "Range that contains a new value with the stated probability.",
@@ -64,6 +65,8 @@ GLOSSARY = {
     "residual": "Observed \N{MINUS SIGN} predicted value.",
     "RMSE": "Root mean squared error, in the unit of the target.",
     "R²": "Share of the target's variance that is explained; 1 is perfect, 0 is the mean alone.",
+    "Shapley value": "Contribution of a column to a prediction: its mean over all orders in which "
+    "the columns could be changed from the values of another row to those of this one.",
     "shrinkage": "Strength by which a node's prediction is moved towards that of its parent.",
     "source": "Where a row comes from, such as a hospital, a site or a sensor.",
     "source-aware": "Using the source of a row for its prediction.",

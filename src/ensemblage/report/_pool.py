@@ -32,9 +32,15 @@ from ensemblage.report._contributions import (
     MemberPrediction,
     RowExplanation,
     Share,
+    contribution_bars,
     prediction_text,
 )
 from ensemblage.report._explanation import Explanation, ModelContext, feature_names
+from ensemblage.report._importance import (
+    ColumnEffectsDocument,
+    decision_by_columns,
+    effects_of_columns,
+)
 from ensemblage.report._linear import (
     PartialPoolingDocument,
     SourceEffect,
@@ -160,6 +166,10 @@ class PoolDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         PoolSourcesDocument | None,
         Meta(description="What is known of the sources; null if the pool uses none."),
     ] = None
+    columns: Annotated[
+        ColumnEffectsDocument | None,
+        Meta(description="Effects of the columns; null without rows and their target."),
+    ] = None
 
 
 DOCUMENTS = (PoolDocument,)
@@ -209,6 +219,7 @@ def explain(context: ModelContext) -> Explanation:
         else None
     )
     sources = None if known is None else _sources_document(context, known)
+    effects = None if context.row is not None else effects_of_columns(context)
     document = PoolDocument(
         _member_documents(board),
         [
@@ -219,6 +230,7 @@ def explain(context: ModelContext) -> Explanation:
         list(board.failures),
         [] if known is None else _member_documents(known.leaderboard),
         sources,
+        None if effects is None else effects.document,
     )
     weighted = [each for each in board[1:] if each.weight is not None]
     bars = [
@@ -249,9 +261,13 @@ def explain(context: ModelContext) -> Explanation:
         text += f"; calibration error {calibration:.3f}"
         sections.append(Section("Calibration", [calibration_bars(pool.out_of_fold_)]))
     sections.append(Section("Ablation by group", [ablation.as_table()]))
+    sentences.append(f"{text}.")
+    if effects is not None:
+        sentences.append(effects.sentence)
+        sections = [*effects.sections, *sections]
     return Explanation(
         document,
-        [*sentences, f"{text}."],
+        sentences,
         {"members": str(len(board) - 1)} | _source_facts(sources),
         sections,
         display=lambda: PoolDisplay.from_estimator(pool).figure_,
@@ -584,11 +600,13 @@ def explain_row(context: ModelContext) -> tuple[RowExplanation, list[Section]]:
             return list(predicted.probabilities)
         return [predicted.prediction, predicted.std]
 
+    decision = decision_by_columns(context)
     row = RowExplanation(
         context.row_index,
         str(found.prediction) if classes else write_number(found.prediction, 6),
         classes,
         scores(found),
+        decision,
         member_predictions=[
             MemberPrediction(each.member, scores(each), each.weight, each.contribution)
             for each in found.members
@@ -600,4 +618,7 @@ def explain_row(context: ModelContext) -> tuple[RowExplanation, list[Section]]:
         text += f", with a standard deviation of {write_number(row.scores[1])}"
     if row.source is not None:
         text += f", by source-aware members (source {row.source})"
-    return row, [Section(f"Row {row.row}", [f"{text}.", found.as_table()])]
+    sections = [Section(f"Row {row.row}", [f"{text}.", found.as_table()])]
+    if decision is not None:
+        sections.append(Section("Contributions of the columns", [contribution_bars(decision)]))
+    return row, sections

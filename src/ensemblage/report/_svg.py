@@ -200,6 +200,7 @@ def network_svg(drawing: NetworkDrawing, block: NetworkBlock, kind: str) -> str:
 def panel_svg(panels: Panels, panel: Panel) -> str:
     """Write a small figure; its lines have the class of their kind, and are cut at its axes."""
     left, top, right, bottom = PANEL_EDGES
+    panels = panels if panel.x is None else panels._replace(x=panel.x)
     (x_low, x_high), (y_low, y_high) = panels.x, panels.y
 
     def place(x: float, y: float) -> tuple[float, float]:

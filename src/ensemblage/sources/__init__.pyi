@@ -24,6 +24,7 @@ from ._calibration import fit_intercepts as fit_intercepts
 from ._calibration import fit_value_calibration as fit_value_calibration
 from ._calibration import recalibrate as recalibrate
 from ._display import Forest as Forest
+from ._display import Line as Line
 from ._display import Panel as Panel
 from ._display import Panels as Panels
 from ._display import SourceAuditDisplay as SourceAuditDisplay

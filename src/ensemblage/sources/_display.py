@@ -47,10 +47,11 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A small figure with a title, such as the name of a source."""
+    """A small figure with a title, such as the name of a source; its x axis may be its own."""
 
     title: str
     lines: Sequence[Line]
+    x: tuple[float, float] | None = None
 
 
 class Panels(NamedTuple):
