@@ -45,6 +45,9 @@ CASES = (
 NEW_MACHINE = (
     4.0  # limit of the additional cost of a first fit with an empty kernel cache, in units
 )
+POOL_FIT = (*FIT, "-o", "pool.skops")
+NUMERIC_POOL_FIT = ("fit", "rows.csv", "-t", "x0", "-o", "numeric_pool.skops")
+NEW_MACHINE_POOL = 3.0  # limit of the same for the default pools, in seconds
 
 
 def main() -> None:
@@ -64,6 +67,8 @@ def main() -> None:
             show(case.name, seconds, unit, case.bar)
         seconds_of_first = best(lambda: first_fit(folder), max(1, repeats // 2))
         show("first fit, additional", seconds_of_first - seconds, unit, NEW_MACHINE)
+        show_first_pool("fit, pool", folder, POOL_FIT, max(1, repeats // 2))
+        show_first_pool("fit, numeric pool", folder, NUMERIC_POOL_FIT, max(1, repeats // 2))
 
 
 def write_rows(path: Path) -> None:
@@ -84,10 +89,22 @@ def run(folder: Path, arguments: Sequence[str], exit_code: int = 0, **environmen
     return spent(command, folder, exit_code, **environment)
 
 
-def first_fit(folder: Path) -> float:
-    """Fit strata with an empty kernel cache."""
+def first_fit(folder: Path, arguments: Sequence[str] = CASES[-1].arguments) -> float:
+    """Fit with an empty kernel cache."""
     with tempfile.TemporaryDirectory() as cache:
-        return run(folder, CASES[-1].arguments, NUMBA_CACHE_DIR=cache)
+        return run(folder, arguments, NUMBA_CACHE_DIR=cache)
+
+
+def show_first_pool(name: str, folder: Path, fit: Sequence[str], repeats: int) -> None:
+    """Compare the first fit of a default pool on a new machine with later ones, in seconds."""
+    first = best(lambda: first_fit(folder, fit), repeats)
+    run(folder, fit)  # fills the kernel cache
+    later = best(lambda: run(folder, fit), repeats)
+    extra, limit = first - later, NEW_MACHINE_POOL
+    verdict = "" if extra <= limit else "  above the limit"
+    row(f"{name}, first on a new machine, additional", extra, bar=limit)
+    print(f"{name:28}first {first:.2f} s, later {later:.2f} s, additional {extra:.2f} s,", end=" ")
+    print(f"limit {limit:.1f} s{verdict}", flush=True)
 
 
 def spent(command: Sequence[str], folder: Path, exit_code: int = 0, **environment: str) -> float:

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.bayes._discretizer_kernels import bin_numbers, mdlp_cut_points
+from ensemblage.bayes._coding import MIN_COMPILED_ROWS, bin_of
+from ensemblage.bayes._discretizer_kernels import bin_numbers, cut_row, mdlp_cut_points
 from reference.mdlp import cut_points
 
 
@@ -73,7 +74,7 @@ def test_the_compiled_kernel_is_the_python_one():
     values = np.sort(rng.normal(size=80))
     labels = (values + rng.normal(size=80) > 0).astype(np.int64)
     arguments = (values, labels, np.ones(80), 2)
-    np.testing.assert_allclose(mdlp_cut_points(*arguments), mdlp_cut_points.python(*arguments))
+    assert 0 < cut_row(*arguments) == cut_row.python(*arguments)
 
 
 @given(st.lists(st.floats(-5, 5), max_size=40), st.lists(st.floats(-5, 5), max_size=30))
@@ -82,6 +83,7 @@ def test_bins_are_the_cuts_below_a_value(values, cuts):
     expected = [-1 if np.isnan(v) else int((cuts < v).sum()) for v in values]
     assert bin_numbers(values, cuts).tolist() == expected
     assert bin_numbers.python(values, cuts).tolist() == expected
+    assert bin_of(values, cuts).tolist() == expected  # by NumPy
 
 
 @pytest.mark.parametrize(
@@ -91,3 +93,13 @@ def test_bins_of_extreme_cuts(cuts):
     cuts = np.array(cuts, dtype=float)
     values = np.array([-1.7e308, -1.0, 0.0, 5e-324, 1.0, np.nextafter(1.0, 2), 2.0, 1.79e308])
     np.testing.assert_array_equal(bin_numbers(values, cuts), np.searchsorted(cuts, values))
+
+
+@pytest.mark.parametrize("n_rows", [MIN_COMPILED_ROWS - 1, MIN_COMPILED_ROWS])
+def test_few_and_many_values_have_the_same_bins(n_rows):
+    rng = np.random.default_rng(0)
+    values, cuts = rng.integers(-9, 9, n_rows) / 2, np.arange(-3.0, 3.0)
+    values[:3] = np.nan, np.inf, -np.inf
+    bins = bin_of(values, cuts)
+    assert bins.dtype == np.int32
+    np.testing.assert_array_equal(bins, bin_numbers(values, cuts))

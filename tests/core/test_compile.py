@@ -1,3 +1,4 @@
+import gc
 import importlib
 import linecache
 import logging
@@ -144,6 +145,17 @@ def test_the_first_call_is_announced(caplog):
     assert [record.message for record in caplog.records] == [
         "Preparing kernel double; compiled once per machine."
     ]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_is_collected_after_the_first_call_if_it_was_before(enabled):
+    fresh, was_enabled = compiled(double.python), gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        assert fresh(1) == 2
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
 
 
 def test_a_kernel_is_pickled_by_name():

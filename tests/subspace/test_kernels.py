@@ -151,8 +151,8 @@ def test_the_compiled_kernels_equal_the_python_ones(monkeypatch):
         if isinstance(kernel, CompiledKernel):
             monkeypatch.setattr(kernels, name, kernel.python)
     candidate_step(*arguments, plain)
-    for a, b in zip(compiled, plain, strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-12)
+    for name in ("logits", "residuals", "change", "coef_step", "intercept_step", "scores"):
+        np.testing.assert_allclose(getattr(compiled, name), getattr(plain, name), atol=1e-12)
 
 
 ROW_LOSSES = {"hinge": hinge_rows, "squared": brier_rows, "focal": focal_rows}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import hashlib
 import inspect
 import logging
@@ -80,7 +81,10 @@ class CompiledKernel(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return self.dispatcher(*args, **kwargs)
+            if "dispatcher" in self.__dict__:
+                return self.dispatcher(*args, **kwargs)
+            with _collector_paused():
+                return self.dispatcher(*args, **kwargs)
         except SystemError as error:
             if _was_interrupted(error):
                 raise KeyboardInterrupt from None
@@ -130,6 +134,18 @@ class CompiledKernel(Generic[P, R]):
         """Pickle by name, as a plain function would be."""
         name: str = self._function.__qualname__
         return name
+
+
+@contextlib.contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Do not look for garbage while Numba compiles: it makes many objects, and keeps them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _was_interrupted(error: BaseException | None) -> bool:

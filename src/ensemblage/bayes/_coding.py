@@ -35,6 +35,8 @@ MAX_ENTRIES = 2**24
 """Default of the maximal number of entries of a table."""
 MAX_CACHED_ROWS = 2**22
 """Maximal number of rows, over all sets of parents, whose configurations are cached."""
+MIN_COMPILED_ROWS = 2**12
+"""Number of rows from which numbers are binned by a compiled kernel."""
 
 
 @set_module("ensemblage.bayes")
@@ -187,7 +189,13 @@ def cut_column(values: Doubles, labels: Codes, weights: Doubles, n_classes: int)
 
 def bin_of(values: Doubles, cuts: Doubles) -> Codes:
     """Count the cut points below each value; ``-1`` for NaN."""
-    bins: Codes = bin_numbers(np.ascontiguousarray(values, dtype=np.float64), cuts)
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    bins: Codes
+    if len(values) < MIN_COMPILED_ROWS:
+        bins = np.searchsorted(cuts, values).astype(np.int32)
+        bins[np.isnan(values)] = -1
+    else:
+        bins = bin_numbers(values, cuts)
     return bins
 
 

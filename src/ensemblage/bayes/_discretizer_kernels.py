@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,14 +42,18 @@ def bits(terms: float, weight: float, times: float) -> float:
 
 
 @compiled
-def cut_row(values: Doubles, labels: NDArray[np.int64], weights: Doubles, n_classes: int) -> int:
+def cut_row(  # noqa: C901  rows, classes
+    values: Doubles, labels: NDArray[np.int64], weights: Doubles, n_classes: int
+) -> int:
     r"""Find the row after which a sorted range is cut, or ``NO_CUT``.
 
     The entropies are summed as :math:`n_c \ln n_c` terms, class by class, left before right, so
     that equal candidates stay equal in floating point.
     """
-    left, right = np.zeros(n_classes), np.zeros(n_classes)
-    best_left, best_right = np.zeros(n_classes), np.zeros(n_classes)
+    left, right = np.empty(n_classes), np.empty(n_classes)
+    best_left, best_right = np.empty(n_classes), np.empty(n_classes)
+    for k in range(n_classes):  # np.zeros is compiled too, and nothing else here needs it
+        left[k], right[k] = 0.0, 0.0
     for i in range(len(values)):
         right[labels[i]] += weights[i]
     terms, _, weight, n_present = count_side(right, 0.0, 0.0)
@@ -78,16 +84,14 @@ def cut_row(values: Doubles, labels: NDArray[np.int64], weights: Doubles, n_clas
     return row if prior - best > cost else NO_CUT
 
 
-@compiled
 def halfway(below: float, above: float) -> float:
     """Compute the midpoint of two ascending values, which is below the upper one."""
     middle = (below + above) / 2.0
-    if not np.isfinite(middle):
+    if not math.isfinite(middle):
         middle = below / 2.0 + above / 2.0
     return middle if middle < above else below
 
 
-@compiled
 def mdlp_cut_points(
     values: Doubles, labels: NDArray[np.int64], weights: Doubles, n_classes: int
 ) -> Doubles:
@@ -100,30 +104,16 @@ def mdlp_cut_points(
     :math:`k_1`, :math:`k_2` the numbers of classes in the range and in its two sides. Both sides
     are then cut in turn.
     """
-    n_rows = len(values)
-    starts_part = np.zeros(n_rows, dtype=np.bool_)
-    stack = np.empty((n_rows + 1, 2), dtype=np.int64)
-    stack[0, 0], stack[0, 1] = 0, n_rows
-    depth, n_cuts = 1, 0
-    while depth > 0:
-        depth -= 1
-        low, high = stack[depth, 0], stack[depth, 1]
+    cuts: list[float] = []
+    waiting = [(0, len(values))]
+    while waiting:
+        low, high = waiting.pop()
         row = cut_row(values[low:high], labels[low:high], weights[low:high], n_classes)
-        if row == NO_CUT:
-            continue
-        middle = low + row + 1
-        starts_part[middle] = True
-        n_cuts += 1
-        stack[depth, 0], stack[depth, 1] = low, middle
-        stack[depth + 1, 0], stack[depth + 1, 1] = middle, high
-        depth += 2
-    cuts = np.empty(n_cuts)
-    place = 0
-    for row in range(1, n_rows):
-        if starts_part[row]:
-            cuts[place] = halfway(values[row - 1], values[row])
-            place += 1
-    return cuts
+        if row != NO_CUT:
+            middle = low + row + 1
+            cuts.append(halfway(float(values[middle - 1]), float(values[middle])))
+            waiting += [(low, middle), (middle, high)]
+    return np.array(sorted(cuts))
 
 
 @compiled

@@ -75,7 +75,7 @@ class OneView(NamedTuple):
     ratios: Doubles
 
 
-@compiled
+@compiled(inline="always")
 def view_of(views: RowViews, ratios: Doubles, e: int) -> OneView:
     """Select one view."""
     first, last = views.starts[e], views.starts[e + 1]
@@ -87,7 +87,7 @@ def view_of(views: RowViews, ratios: Doubles, e: int) -> OneView:
     )
 
 
-@compiled
+@compiled(inline="always")
 def split_by(nodes: Nodes, family: Family, extra: int) -> tuple[Codes, int]:
     """Return a candidate's column and number of categories: 1 if it splits no configuration.
 
@@ -98,7 +98,7 @@ def split_by(nodes: Nodes, family: Family, extra: int) -> tuple[Codes, int]:
     return nodes.codes[extra], nodes.n_categories[extra]
 
 
-@compiled
+@compiled(inline="always")
 def widest_split(nodes: Nodes, family: Family, extras: Integers) -> int:
     """Find the largest number of categories among the candidates."""
     widest = 1
@@ -107,7 +107,7 @@ def widest_split(nodes: Nodes, family: Family, extras: Integers) -> int:
     return widest
 
 
-@compiled
+@compiled(inline="always")
 def wins(rival: float, own: float, earlier: bool) -> bool:
     """Whether a class is predicted instead of the true one; ties go to the earlier class."""
     return rival > own * (1.0 + 1e-10) or (earlier and rival >= own * (1.0 - 1e-10))
@@ -236,16 +236,20 @@ def leave_one_out_scores(
 
 
 @compiled
-def fill_factors(counts: Doubles, smoothing: float, n_own: int, factors: Doubles) -> None:
+def fill_factors(  # noqa: C901  entries, classes
+    counts: Doubles, n_entries: int, smoothing: float, n_own: int, totals: Doubles, factors: Doubles
+) -> None:
     r"""Compute the factors :math:`p_k b / a` of each entry with a row, in place.
 
     ``counts`` has shape (n_groups, n_own, n_classes) and ``factors`` one more axis of classes,
-    both flat. The factor of the row's own class is 1.
+    both flat; the first ``n_entries`` counts are used. The factor of the row's own class is 1.
+    ``totals``, (n_classes,), is a buffer.
     """
-    n_classes = len(factors) // len(counts)
-    block, totals = n_own * n_classes, np.empty(n_classes)
-    for start in range(0, len(counts), block):
-        totals[:] = smoothing * n_own
+    n_classes = len(totals)
+    block = n_own * n_classes
+    for start in range(0, n_entries, block):
+        for k in range(n_classes):
+            totals[k] = smoothing * n_own
         for entry in range(start, start + block, n_classes):
             for k in range(n_classes):
                 totals[k] += counts[entry + k]
@@ -264,28 +268,29 @@ def score_entries(  # noqa: C901  each metric has its own loop: rows are many
     labels: Codes, view: OneView, entries: Codes, factors: Doubles, metric: int
 ) -> float:
     """Sum up the rows' weighted scores by the factors of their entries."""
-    n_classes, score = view.ratios.shape[1], 0.0
+    rows, weights, ratios = view.rows, view.weights, view.ratios
+    n_classes, score = ratios.shape[1], 0.0
     if metric == ACCURACY:
-        for i in range(len(view.rows)):
-            f, y, correct = entries[i] * n_classes, labels[view.rows[i]], 1.0
+        for i in range(len(rows)):
+            f, y, correct = entries[i] * n_classes, labels[rows[i]], 1.0
             for k in range(n_classes):
-                if wins(view.ratios[i, k] * factors[f + k], 1.0, k < y):
+                if wins(ratios[i, k] * factors[f + k], 1.0, k < y):
                     correct = 0.0
-            score += view.weights[i] * correct
+            score += weights[i] * correct
     elif metric == PROBABILITY and n_classes == 2:
-        for i in range(len(view.rows)):
+        for i in range(len(rows)):
             f = entries[i] * 2
-            both = view.ratios[i, 0] * factors[f] + view.ratios[i, 1] * factors[f + 1]
-            score += view.weights[i] / both
+            both = ratios[i, 0] * factors[f] + ratios[i, 1] * factors[f + 1]
+            score += weights[i] / both
     else:
-        for i in range(len(view.rows)):
+        for i in range(len(rows)):
             f, total = entries[i] * n_classes, 0.0
             for k in range(n_classes):
-                total += view.ratios[i, k] * factors[f + k]
+                total += ratios[i, k] * factors[f + k]
             if metric == PROBABILITY:
-                score += view.weights[i] / total
+                score += weights[i] / total
             else:
-                score -= view.weights[i] * np.log(total)
+                score -= weights[i] * np.log(total)
     return score
 
 
@@ -309,38 +314,35 @@ def leave_one_out_scores_by_entry(
     n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
     block = n_own * n_classes
     counts = np.empty(family.n_configurations * widest_split(nodes, family, extras) * block)
-    factors = np.empty(len(counts) * n_classes)
+    factors, totals = np.empty(len(counts) * n_classes), np.empty(n_classes)
     scores = np.empty((len(views.starts) - 1, len(extras)))
     for e in range(len(scores)):
         view = view_of(views, ratios, e)
-        size, weight = len(view.rows), 0.0
+        rows, weights = view.rows, view.weights
+        size, weight = len(rows), 0.0
         outer, inner = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
         entries = np.empty(size, dtype=np.int32)
         for i in range(size):
-            m = view.rows[i]
+            m = rows[i]
             outer[i] = configuration[m]
             inner[i] = own[m] * n_classes + labels[m]
-            weight += view.weights[i]
+            weight += weights[i]
         for c in range(len(extras)):
             column, n_extra = split_by(nodes, family, extras[c])
             n_entries = family.n_configurations * n_extra * block
-            counts[:n_entries] = 0.0
-            if n_extra > 1:
-                for i in range(size):
-                    g = outer[i] * n_extra + column[view.rows[i]]
-                    entries[i] = g * block + inner[i]
-                    counts[entries[i]] += view.weights[i]
-            else:
-                for i in range(size):
-                    entries[i] = outer[i] * block + inner[i]
-                    counts[entries[i]] += view.weights[i]
-            fill_factors(counts[:n_entries], smoothing, n_own, factors[: n_entries * n_classes])
+            for entry in range(n_entries):
+                counts[entry] = 0.0
+            for i in range(size):
+                g = outer[i] * n_extra + column[rows[i]] if n_extra > 1 else outer[i]
+                entries[i] = g * block + inner[i]
+                counts[entries[i]] += weights[i]
+            fill_factors(counts, n_entries, smoothing, n_own, totals, factors)
             scores[e, c] = score_entries(labels, view, entries, factors, metric) / weight
     return scores
 
 
 @compiled
-def add_log_ratios(
+def add_log_ratios(  # noqa: C901  views, rows, classes
     nodes: Nodes,
     family: Family,
     views: RowViews,
@@ -363,10 +365,14 @@ def add_log_ratios(
     # if one whole row is left out, rows of an entry have the same logarithms
     shared = len(counts) <= len(rows)
     known = np.empty((len(counts) if shared else 1, n_classes))
-    stamps = np.full(len(known), -1)
+    stamps = np.empty(len(known), dtype=np.int64)
+    for j in range(len(stamps)):
+        stamps[j] = -1
     for e in range(len(views.starts) - 1):
-        counts[:] = 0.0
-        totals[:] = 0.0
+        for j in range(len(counts)):
+            counts[j] = 0.0
+        for j in range(len(totals)):
+            totals[j] = 0.0
         for i in range(views.starts[e], views.starts[e + 1]):
             m = rows[i]
             entries[i] = configuration[m] * block + own[m] * n_classes + labels[m]

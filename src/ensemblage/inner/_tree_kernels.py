@@ -126,8 +126,9 @@ def bins_of(x: Rows, cuts: Doubles, missing_left: bool) -> Bytes:
     """Count the cuts below each value; a missing value is below or above all of them."""
     bins = np.empty(len(x), dtype=np.uint8)
     # a binary search without branches, with the same number of steps for all values
-    ends = np.full(MAX_CUTS + 1, np.inf)
-    ends[: len(cuts)] = cuts
+    ends = np.empty(MAX_CUTS + 1)
+    for j in range(MAX_CUTS + 1):  # assigning arrays would take seconds to compile
+        ends[j] = cuts[j] if j < len(cuts) else np.inf
     for i in range(len(x)):
         value, place, step = np.float64(x[i]), 0, (MAX_CUTS + 1) // 2
         while step > 0:
@@ -172,7 +173,8 @@ def score_side(side: Doubles, criterion: int, scores: Doubles, weights: Doubles)
     """
     n_channels, n_views = side.shape
     first = 1 if criterion in (GINI, ENTROPY) else 2
-    scores[:], weights[:] = 0.0, 0.0
+    for e in range(n_views):
+        scores[e], weights[e] = 0.0, 0.0
     # the loops over views have no branches, so that they are vectorised
     for k in range(1, n_channels if first == 1 else 2):
         for e in range(n_views):
@@ -198,17 +200,29 @@ def leaves_enough(left: Doubles, right: Doubles, e: int, criterion: int, min_row
     return bool(min(left[2, e], right[2, e]) > least)
 
 
-@compiled
+@compiled(inline="always")
+def _sum_of_bins(sums: Doubles) -> Doubles:
+    """Compute ``sums.sum(axis=0)``, which would take half a second to compile."""
+    n_bins, n_channels, n_views = sums.shape
+    total = np.zeros((n_channels, n_views))
+    for c in range(n_bins):
+        for k in range(n_channels):
+            for e in range(n_views):
+                total[k, e] += sums[c, k, e]
+    return total
+
+
+@compiled(inline="always")
 def cut_scores(sums: Doubles, own: int, criterion: int, min_rows: int) -> Doubles:
     """Score of each cut in each view, (n_cuts, n_views), from :func:`bin_sums`.
 
     Minus infinity if a side has too few rows, except for the cut ``own``.
     """
     n_bins, n_channels, n_views = sums.shape
-    left, right = np.zeros((n_channels, n_views)), sums.sum(axis=0)
+    left, right = np.zeros((n_channels, n_views)), _sum_of_bins(sums)
     left_score, right_score = np.empty(n_views), np.empty(n_views)
     weights = np.empty(n_views)
-    scores = np.full((n_bins - 1, n_views), -np.inf)
+    scores = np.empty((n_bins - 1, n_views))
     for c in range(n_bins - 1):
         for k in range(n_channels):
             for e in range(n_views):
@@ -217,8 +231,8 @@ def cut_scores(sums: Doubles, own: int, criterion: int, min_rows: int) -> Double
         score_side(left, criterion, left_score, weights)
         score_side(right, criterion, right_score, weights)
         for e in range(n_views):
-            if c == own or leaves_enough(left, right, e, criterion, min_rows):
-                scores[c, e] = left_score[e] + right_score[e]
+            enough = c == own or leaves_enough(left, right, e, criterion, min_rows)
+            scores[c, e] = left_score[e] + right_score[e] if enough else -np.inf
     return scores
 
 
@@ -230,12 +244,12 @@ def cut_gains(sums: Doubles, own: int, criterion: int, min_rows: int) -> Doubles
     """
     scores = cut_scores(sums, own, criterion, min_rows)
     n_cuts, n_views = scores.shape
-    gains = np.full((n_views, n_cuts), -np.inf)
+    gains = np.empty((n_views, n_cuts))
     for e in range(n_views):
         least = scores[own, e] + ROUNDING * abs(scores[own, e])
         for c in range(n_cuts):
-            if c == own or scores[c, e] > least:
-                gains[e, c] = scores[c, e] - scores[own, e]
+            better = c == own or scores[c, e] > least
+            gains[e, c] = scores[c, e] - scores[own, e] if better else -np.inf
     return gains
 
 
@@ -248,7 +262,7 @@ def split_gains(sums: Doubles, criterion: int) -> Doubles:
     scores = cut_scores(sums, -1, criterion, 1)
     n_cuts, n_views = scores.shape
     whole, weights = np.empty(n_views), np.empty(n_views)
-    score_side(sums.sum(axis=0), criterion, whole, weights)
+    score_side(_sum_of_bins(sums), criterion, whole, weights)
     gains = np.zeros((n_views, n_cuts))
     for e in range(n_views):
         for c in range(n_cuts):
@@ -259,7 +273,7 @@ def split_gains(sums: Doubles, criterion: int) -> Doubles:
 
 
 @compiled
-def rows_of_side(
+def rows_of_side(  # noqa: C901  rows, views
     bins: Bytes, counts: Views, chosen: Integers, left: bool
 ) -> tuple[Integers, Views]:
     """Find the rows that at least one view sends to a side, by the cut that it has chosen.
@@ -267,7 +281,9 @@ def rows_of_side(
     Returns their indices, and how often each view drew them.
     """
     n_rows, n_views = counts.shape
-    low, high = chosen.min(), chosen.max()
+    low, high = chosen[0], chosen[0]
+    for e in range(n_views):
+        low, high = min(low, chosen[e]), max(high, chosen[e])
     n_most = 0
     for i in range(n_rows):
         n_most += bins[i] <= high if left else bins[i] > low
@@ -278,7 +294,8 @@ def rows_of_side(
             continue
         some = bins[i] <= low or bins[i] > high  # all views agree
         if some:
-            kept[n_kept] = counts[i]
+            for e in range(n_views):
+                kept[n_kept, e] = counts[i, e]
         else:
             for e in range(n_views):
                 stays = (bins[i] <= chosen[e]) == left
@@ -325,9 +342,14 @@ def views_right(thresholds: Doubles, x: float, missing_left: bool) -> int:
         return 0 if missing_left else len(thresholds)
     if x <= thresholds[0]:
         return 0
-    if x > thresholds[-1]:
-        return len(thresholds)
-    return int(np.searchsorted(thresholds, x))
+    low, high = 0, len(thresholds)
+    while low < high:
+        middle = (low + high) // 2
+        if thresholds[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @compiled
@@ -497,7 +519,8 @@ def shrunk_losses(  # noqa: C901  rows, strengths, nodes
                     jumps[step, s] += targets.weights[i] * (new - loss)
                     loss = new
     for step in range(1, n_steps):
-        jumps[step] += jumps[step - 1]
+        for s in range(n_strengths):
+            jumps[step, s] += jumps[step - 1, s]
     return jumps
 
 

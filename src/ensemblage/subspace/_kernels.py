@@ -35,6 +35,8 @@ class StepBuffers(NamedTuple):
     coef_step: Floats  # (2 * n_classes, n_features)
     intercept_step: NDArray[np.float64]  # (2 * n_classes,)
     scores: NDArray[np.float64]  # (2,): weighted accuracies, or another objective's scores
+    values: Floats  # (CHUNK,): scratch
+    classes: NDArray[np.int64]  # (CHUNK,): scratch
 
 
 class MixtureParameters(NamedTuple):
@@ -53,9 +55,10 @@ def step_buffers(n_classes: int, features: Floats) -> StepBuffers:
         np.empty((2 * n_classes, n_rows), features.dtype) for _ in range(3)
     )
     coef_step = np.empty((2 * n_classes, n_features), features.dtype)
+    values, classes = np.empty(CHUNK, features.dtype), np.empty(CHUNK, np.int64)
     return StepBuffers(
-        logits, residuals, change, coef_step, np.empty(2 * n_classes), np.empty(2)
-    )  # fmt: skip
+        logits, residuals, change, coef_step, np.empty(2 * n_classes), np.empty(2), values, classes
+    )
 
 
 def softmax_loss(
@@ -166,10 +169,14 @@ def candidate_step(
     Both candidates share one product :math:`R X` and one product :math:`G X^T` with
     :math:`2J` rows each, so the data are read twice per step, not six times.
     """
-    stack_candidates(features, logits, coef, mask, flipped, buffers.logits, buffers.residuals)
+    stack_candidates(
+        features, logits, coef, mask, flipped, buffers.logits, buffers.residuals, buffers.values
+    )
     if row_loss is None:
         np.exp(buffers.residuals, out=buffers.residuals)
-        weighted_residuals(buffers.residuals, labels, weights, buffers.intercept_step)
+        weighted_residuals(
+            buffers.residuals, labels, weights, buffers.intercept_step, buffers.values
+        )
     else:
         for candidate in np.split(buffers.residuals, 2):  # views
             candidate[:] = -weights * row_loss(candidate, labels)[1]
@@ -178,8 +185,9 @@ def candidate_step(
     step_coefficients(buffers.coef_step, buffers.intercept_step, coef, mask, flipped, rate, decay)
     np.dot(buffers.coef_step, features, out=buffers.change)
     move_logits(
-        buffers.logits, buffers.change, buffers.intercept_step, labels, weights, buffers.scores
-    )
+        buffers.logits, buffers.change, buffers.intercept_step, labels, weights, buffers.scores,
+        buffers.values, buffers.classes,
+    )  # fmt: skip
 
 
 # On a few hundred rows a step takes 20 microseconds: the compiled kernels take plain arrays, as
@@ -187,12 +195,13 @@ def candidate_step(
 
 
 @compiled
-def shift_rows(stacked: Floats, first: int, n_classes: int, shifted: Floats) -> None:
+def shift_rows(
+    stacked: Floats, first: int, n_classes: int, shifted: Floats, largest: Floats
+) -> None:
     """Subtract from each row of one candidate its maximum over classes."""
     n_rows = stacked.shape[1]
-    largest = np.empty(min(CHUNK, n_rows), dtype=stacked.dtype)
     for start in range(0, n_rows, CHUNK):
-        n = min(CHUNK, n_rows - start)
+        n = CHUNK if start + CHUNK < n_rows else n_rows - start
         for m in range(n):
             largest[m] = stacked[first, start + m]
         for j in range(first + 1, first + n_classes):
@@ -214,6 +223,7 @@ def stack_candidates(
     flipped: Indices,
     stacked: Floats,
     shifted: Floats,
+    largest: Floats,
 ) -> None:
     """Logits under both masks, and the same minus each row's maximum over classes.
 
@@ -229,22 +239,26 @@ def stack_candidates(
             for m in range(n_rows):
                 stacked[n_classes + j, m] += signed * features[f, m]
     for first in (0, n_classes):
-        shift_rows(stacked, first, n_classes, shifted)
+        shift_rows(stacked, first, n_classes, shifted, largest)
 
 
 @compiled(error_model="numpy")
 def weighted_residuals(
-    residuals: Floats, labels: Indices, weights: Floats, totals: NDArray[np.float64]
+    residuals: Floats,
+    labels: Indices,
+    weights: Floats,
+    totals: NDArray[np.float64],
+    shares: Floats,
 ) -> None:
     r"""Turn exponentials into :math:`w_m([y_m = c_j] - p_j(x_m))`, the gradient of eq. 9, in place.
 
     ``totals``, of shape (2 * n_classes,), is filled with the sums over rows: the gradient in the
-    intercepts.
+    intercepts. ``shares`` is a buffer.
     """
     n_stacked, n_rows = residuals.shape
     n_classes = n_stacked // 2
     for first in (0, n_classes):
-        _negative_weighted_proba(residuals[first : first + n_classes], weights)
+        _negative_weighted_proba(residuals[first : first + n_classes], weights, shares)
         for m in range(n_rows):
             residuals[first + labels[m], m] += weights[m]
     for j in range(n_stacked):
@@ -255,12 +269,11 @@ def weighted_residuals(
 
 
 @compiled(error_model="numpy")
-def _negative_weighted_proba(exponentials: Floats, weights: Floats) -> None:
+def _negative_weighted_proba(exponentials: Floats, weights: Floats, shares: Floats) -> None:
     """Turn one candidate's exponentials into minus weighted class probabilities, in place."""
     n_classes, n_rows = exponentials.shape
-    shares = np.empty(min(CHUNK, n_rows), dtype=exponentials.dtype)
     for start in range(0, n_rows, CHUNK):
-        n = min(CHUNK, n_rows - start)
+        n = CHUNK if start + CHUNK < n_rows else n_rows - start
         for m in range(n):
             shares[m] = exponentials[0, start + m]
         for j in range(1, n_classes):
@@ -309,6 +322,8 @@ def move_logits(
     labels: Indices,
     weights: Floats,
     accuracy: NDArray[np.float64],
+    tops: Floats,
+    best: NDArray[np.int64],
 ) -> None:
     """Add the steps to the logits, in place, and compute the weighted accuracies (eq. 7)."""
     n_stacked, n_rows = logits.shape
@@ -318,20 +333,24 @@ def move_logits(
             logits[j, m] += change[j, m] + intercept_step[j]
     for candidate in range(2):
         accuracy[candidate] = _weight_of_correct(
-            logits, candidate * n_classes, n_classes, labels, weights
+            logits, candidate * n_classes, n_classes, labels, weights, tops, best
         )
 
 
 @compiled(inline="always")
 def _weight_of_correct(
-    logits: Floats, first: int, n_classes: int, labels: Indices, weights: Floats
+    logits: Floats,
+    first: int,
+    n_classes: int,
+    labels: Indices,
+    weights: Floats,
+    tops: Floats,
+    best: NDArray[np.int64],
 ) -> float:
     """Total weight of correctly classified rows; ties go to the first class."""
     n_rows, right = logits.shape[1], 0.0
-    tops = np.empty(min(CHUNK, n_rows), dtype=logits.dtype)
-    best = np.empty(min(CHUNK, n_rows), dtype=np.int64)
     for start in range(0, n_rows, CHUNK):
-        n = min(CHUNK, n_rows - start)
+        n = CHUNK if start + CHUNK < n_rows else n_rows - start
         for m in range(n):
             tops[m], best[m] = logits[first, start + m], 0
         for j in range(1, n_classes):
@@ -408,7 +427,7 @@ def squared_step(
     masks = np.stack([mask, mask])
     masks[1, flipped] ^= True
     signs = np.where(mask[flipped], -1.0, 1.0).astype(coef.dtype)
-    stacked, residuals, change, coef_step, intercept_step, scores = buffers
+    stacked, residuals, change, coef_step, intercept_step, scores, *_ = buffers
     stacked[:] = predicted
     stacked[1] += (coef[0, flipped] * signs) @ features[flipped]
     np.subtract(target, stacked, out=residuals)
