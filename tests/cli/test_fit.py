@@ -83,6 +83,12 @@ def test_a_full_disk_leaves_no_file(tmp_path, run_apart):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_budget_is_for_the_pool(run):
+    refused = run("fit", "iris", "-m", "logistic", "--budget", "5s", "-o", "m.skops")
+    assert refused.exit_code == 1
+    assert "--budget is 5 s, but the method 'logistic' has no budget" in refused.stderr
+
+
 @pytest.fixture
 def large_file(tmp_path, monkeypatch):
     """A file that counts as large: numeric and categorical columns, and two classes."""

@@ -6,7 +6,7 @@ import pytest
 from ensemblage.datasets import Dataset, open_dataset
 from ensemblage.pool import EnsemblageClassifier
 from ensemblage.studies import METHODS, Method, predict, train
-from ensemblage.studies._train import NOTE, _jobs_for, own_comparison
+from ensemblage.studies._train import HOLDOUT_NOTE, NOTE, _jobs_for, own_comparison
 
 
 @pytest.fixture
@@ -54,6 +54,31 @@ def test_a_method_that_judges_itself_is_fitted_once(dataset, monkeypatch):
     assert pool.encoder_.kinds == ["numeric", "categorical"]
     assert "table" in pool.member_inputs_
     assert trained.comparison.summary[0].accuracy > 0.7
+
+
+def test_a_budget_is_for_a_pool(dataset, monkeypatch):
+    def make(seed, n_jobs):
+        return EnsemblageClassifier(["logistic"], random_state=seed, n_jobs=n_jobs)
+
+    own = Method("own", "own", "", make, encodes=True, has_oof_predictions=True)
+    monkeypatch.setitem(METHODS, "own", own)
+    trained = train(dataset, "own", time_budget=30.0)
+    assert trained.model[-1].time_budget == 30.0
+    assert NOTE in trained.comparison.notes
+    with pytest.raises(ValueError, match="30 s, but the method 'logistic' has no budget"):
+        train(dataset, "logistic", time_budget=30.0)
+
+
+def test_scores_of_a_large_pool_with_a_budget_are_of_a_holdout_set(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_050, 2))
+    y = np.where(X[:, 0] + rng.logistic(size=len(X)) > 0, "yes", "no")
+    data = Dataset("large", X.astype(object), y, ("a", "b"), ("numeric", "numeric"))
+    pool = EnsemblageClassifier(["logistic"], time_budget=60.0, random_state=0).fit(X, y)
+    assert len(pool.out_of_fold_.y) < 0.2 * len(y)
+    found = own_comparison(data, METHODS["auto"], pool, 6.0)
+    assert HOLDOUT_NOTE in found.notes
+    assert NOTE not in found.notes
 
 
 @pytest.fixture

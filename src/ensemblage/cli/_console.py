@@ -54,6 +54,7 @@ IN_COMMANDS = {
     "n_repeats": "--repeats",
     "n_splits": "--folds",
     "draw": "--rows",
+    "time_budget": "--budget",
     "decimal": "--read decimal=MARK",
     "dates": "--read dates=ORDER",
     "encoding": "--read encoding=NAME",

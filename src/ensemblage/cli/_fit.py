@@ -68,6 +68,15 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     source: options.Source = None,
     drop: options.Drop = None,
     rows: options.Rows = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            "--budget",
+            metavar="TIME",
+            parser=options.parse_time,
+            help="Time limit of the pool's fit, such as 90s, 10m, 2h.",
+        ),
+    ] = None,
     read: options.Read = None,
     data_dir: options.DataDir = None,
     seed: options.Seed = 0,
@@ -100,7 +109,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     how: dict[str, Any] = {"n_splits": folds, "seed": seed, "n_jobs": jobs, "scheduler": scheduler}
     left_out = drop or []
     if rows is None and fits_blocks(method) and is_large_parquet(data):
-        _check_blocks(data, target, {"--source": source, "--read": read})
+        _check_blocks(data, target, {"--source": source, "--read": read, "--budget": budget})
         with progress_bar(f"Fitting {method} to blocks of {data_name(data)}", compiles=True):
             trained = train(data, method, target=target, drop=left_out, task=task, **how)
         saved: dict[str, Any] = {"ignored": [*left_out, *trained.left_out]}
@@ -114,7 +123,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         )  # fmt: skip
         chosen = get_method(method, dataset.task.name)
         with progress_bar(f"Fitting {chosen.label}", compiles=chosen.ours) as progress:
-            trained = train(dataset, method, **how, progress=progress)
+            trained = train(dataset, method, **how, time_budget=budget, progress=progress)
         saved = {"ignored": left_out, "X": dataset.X}
         if source and dataset.sources is not None:
             used = source if chosen.nests_sources else source[:1]
@@ -190,6 +199,8 @@ def _save_and_show(trained: Trained, saved: dict[str, Any], output: Path, *, as_
 
 
 def _show(trained: Trained, training: TrainingDocument) -> None:
+    from ensemblage.studies import HOLDOUT_NOTE
+
     dataset = trained.dataset
     what = f"{len(training.classes)} classes" if training.classes else "regression"
     say(
@@ -199,7 +210,7 @@ def _show(trained: Trained, training: TrainingDocument) -> None:
     if training.data is not None:
         say(f"  {training.data.sentence}")
         show_reason(training.data)
-    over = f"{training.folds}-fold CV"
+    over = "holdout set" if HOLDOUT_NOTE in training.notes else f"{training.folds}-fold CV"
     if trained.held_out:
         over = f"{len(dataset.y)} held-out rows"
     # with a score on one fold only there is no standard error

@@ -24,6 +24,7 @@ from ._distillation import fit_to_probabilities as fit_to_probabilities
 from ._distillation import make_student as make_student
 from ._ensemblage import EnsemblageClassifier as EnsemblageClassifier
 from ._ensemblage import EnsemblageRegressor as EnsemblageRegressor
+from ._fit import LARGE_DATA_ROWS as LARGE_DATA_ROWS
 from ._fit import FittedPool as FittedPool
 from ._fit import cross_fuse as cross_fuse
 from ._fit import cross_validate_members as cross_validate_members

@@ -62,6 +62,7 @@ from ._study_file import ExperimentFileError as ExperimentFileError
 from ._study_file import make_experiment as make_experiment
 from ._study_file import read_study as read_study
 from ._study_file import read_study_file as read_study_file
+from ._train import HOLDOUT_NOTE as HOLDOUT_NOTE
 from ._train import Trained as Trained
 from ._train import fits_blocks as fits_blocks
 from ._train import is_large_parquet as is_large_parquet

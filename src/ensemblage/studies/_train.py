@@ -49,6 +49,9 @@ NOTE = (
     "The score is out of fold: each fold is scored with settings and weights chosen on the other "
     "folds."
 )
+HOLDOUT_NOTE = (
+    "The score is of a holdout set: each fifth of it is scored with weights chosen on the rest."
+)
 
 
 @set_module("ensemblage.studies")
@@ -103,6 +106,7 @@ def train(
     seed: int = 0,
     n_jobs: int | None = None,
     scheduler: str | None = None,
+    time_budget: float | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Trained:
     """Cross-validate a method, then fit it on all rows; or fit it to a Parquet file in blocks.
@@ -134,6 +138,8 @@ def train(
     scheduler : str, default=None
         Address of a Dask scheduler whose workers fit folds and members instead. They read a file
         themselves, under the same path, and hold its rows in memory.
+    time_budget : float, default=None
+        Seconds that a pool may take to fit; other methods have no budget.
     progress : callable, default=None
         Called as ``progress(done, total)`` at the start and after each fit to rows in memory.
 
@@ -174,8 +180,10 @@ def train(
         return _train_blocks(data, target, method, drop, task, n_splits, seed, n_jobs, scheduler)
     folds = max(2, min(n_splits, data.max_folds))
     chosen = get_method(method, data.task.name)
+    _check_budget(chosen, time_budget)
     params = chosen.fit_params(data.sources, new_sources=False)
     expected, wanted = chosen.expected_seconds(len(data.y)), n_jobs if scheduler is None else -1
+    expected = min(expected, time_budget or expected)
     step, scores = _WithFinalFit(progress, expected), None
     if chosen.has_oof_predictions:
         jobs = wanted if worth_workers(expected, wanted) else None
@@ -190,7 +198,7 @@ def train(
     with members_on(scheduler):
         model = make_model(chosen, data.columns, seed, jobs, task=data.task.name)
         if scores is None:
-            model.set_params(model__cv=folds)
+            model.set_params(model__cv=folds, model__time_budget=time_budget)
         began = perf_counter()
         # One BLAS thread, so that sums have the same order as in worker processes.
         with threadpool_limits(1, "blas"), recorded_warnings() as warned:
@@ -202,6 +210,14 @@ def train(
         bare(model), model, scores, chosen, data, len(data.y), data.classes,
         tuple(dict.fromkeys(warned)),
     )  # fmt: skip
+
+
+def _check_budget(method: Method, time_budget: float | None) -> None:
+    if time_budget is not None and not method.has_oof_predictions:
+        raise ValueError(
+            f"`time_budget` is {time_budget:g} s, but the method {method.name!r} has no budget: omit "
+            "it, or use the pool, 'auto'."
+        )
 
 
 class _WithFinalFit:
@@ -248,6 +264,8 @@ def own_comparison(dataset: Dataset, method: Method, pool: Any, seconds: float) 
     Of a pool with sources these are the predictions with the source known.
     They are scored in as many parts as the pool has folds, which gives a standard error.
     """
+    from ensemblage.pool import LARGE_DATA_ROWS  # noqa: PLC0415  is imported with any pool
+
     by_source = getattr(pool, "source_pool_", None)
     record = pool.out_of_fold_
     if by_source is not None and by_source.helps:
@@ -265,7 +283,9 @@ def own_comparison(dataset: Dataset, method: Method, pool: Any, seconds: float) 
         else:  # without intervals, as their width was fitted on these rows
             predictions = Predictions(outputs[:, 0], std=np.sqrt(outputs[:, 1]))
         scored.append(dataset.task.scores(y, predictions))
-    notes = [*source_notes(dataset, {method.name: method}, new_sources=False), NOTE]
+    holds_out = pool.time_budget is not None and len(dataset.y) > LARGE_DATA_ROWS
+    how = HOLDOUT_NOTE if holds_out else NOTE
+    notes = [*source_notes(dataset, {method.name: method}, new_sources=False), how]
     return comparison_of_parts(dataset, method, scored, seconds, notes)
 
 
