@@ -215,8 +215,8 @@ def train(
 def _check_budget(method: Method, time_budget: float | None) -> None:
     if time_budget is not None and not method.has_oof_predictions:
         raise ValueError(
-            f"`time_budget` is {time_budget:g} s, but the method {method.name!r} has no budget: omit "
-            "it, or use the pool, 'auto'."
+            f"`time_budget` is {time_budget:g} s, but the method {method.name!r} has no budget: "
+            "omit it, or use the pool, 'auto'."
         )
 
 
