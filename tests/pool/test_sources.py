@@ -678,3 +678,12 @@ def test_values_saved_with_a_budget_and_in_any_number_of_workers(tmp_path, value
     quick = clone(SMALL_NUMERIC).set_params(time_budget=20.0).fit(X, VALUES, sources=SITES)
     assert quick.source_pool_.unseen_source_scores is None
     assert np.isfinite(quick.predict_interval(X, SITES)).all()
+
+
+def test_members_that_pass_on_a_pool_have_its_times(small_model):
+    board = {each.member: each for each in small_model.source_pool_.leaderboard}
+    blind, passed_on = small_model.leaderboard_[0], board["source-blind"]
+    assert passed_on.fit_seconds == blind.fit_seconds
+    assert passed_on.predict_seconds in {None, blind.predict_seconds}
+    others = [each.fit_seconds for name, each in board.items() if name != "pool"]
+    assert board["pool"].fit_seconds == pytest.approx(sum(others))

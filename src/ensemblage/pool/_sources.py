@@ -52,6 +52,7 @@ from ensemblage.pool._row_explanation import (
     explain_regression,
 )
 from ensemblage.pool._source_members import (
+    BLIND_POOL,
     COLUMN_POOL,
     MAX_COLUMN_SOURCES,
     SourceIndex,
@@ -474,6 +475,26 @@ def stratify_folds_by_source(
     return data._replace(folds=folds)
 
 
+def with_times_of(board: Leaderboard, pools: dict[str, Leaderboard]) -> Leaderboard:
+    """Give members that pass on another pool's outputs the times of that pool."""
+    rows = [
+        each
+        if each.member not in pools
+        else replace(
+            each,
+            fit_seconds=pools[each.member][0].fit_seconds,
+            predict_seconds=each.predict_seconds and pools[each.member][0].predict_seconds,
+        )
+        for each in board[1:]
+    ]
+    pool = replace(
+        board[0],
+        fit_seconds=sum(each.fit_seconds for each in rows),
+        predict_seconds=sum(each.predict_seconds or 0.0 for each in rows),
+    )
+    return replace(board, rows=(pool, *rows))
+
+
 def fit_source_pool(
     blind: PoolFit,
     fusion: Fusion,
@@ -529,9 +550,12 @@ def fit_source_pool(
     scores = value_scores if numeric else class_scores
     own = (fit.outputs if helps else blind.outputs[known])[kept]
     offsets: Offsets = fit.correction
+    passed_on = {BLIND_POOL: blind.pool.leaderboard}
+    if column is not None:
+        passed_on[COLUMN_POOL] = column.pool.leaderboard
     return SourcePool(
         names,
-        fit.pool,
+        replace(fit.pool, leaderboard=with_times_of(fit.pool.leaderboard, passed_on)),
         offsets.values,
         offsets.penalty if np.isfinite(offsets.penalty) else None,
         means,
