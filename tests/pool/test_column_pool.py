@@ -10,7 +10,7 @@ from ensemblage.pool._source_members import COLUMN_POOL, SourceIndex
 RNG = np.random.default_rng(0)
 X, SITES = RNG.normal(size=(240, 3)), np.arange(240) % 4
 # a smooth effect that a linear model lacks
-Y = np.sin(2 * X[:, 0] + SITES) + 0.1 * RNG.normal(size=240)
+Y = X[:, 0] * X[:, 1] + SITES - 1.5 + 0.1 * RNG.normal(size=240)
 
 
 def fit(sources=SITES, **options):

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from ensemblage.fusion import LogLinearPool, Mean, Stacking
+from ensemblage.fusion import Mean, Stacking
 from ensemblage.pool import (
     Boosting,
     EnsemblageClassifier,
@@ -17,10 +17,10 @@ from ensemblage.pool import (
     _fit,
     cross_validate_members,
     fit_fusion,
+    fit_lasting_fusion,
     make_fusion,
     refit_member,
     resolve_members,
-    selected,
 )
 from ensemblage.pool._boosting import SETTINGS_GRID
 from ensemblage.pool._fit import (
@@ -250,11 +250,19 @@ def test_the_fusion_weights_informative_members(rows, members):
     assert fitted.member_weights(2)[0] > 0.99
 
 
-def test_only_members_with_a_weight_are_selected(rows, members):
-    fitted = LogLinearPool().fit(stack_tested(members, rows), rows.y)
-    fitted.weights_ = np.array([0.0, 1.0])
-    assert selected(fitted, 2).tolist() == [1]
-    assert selected(Mean(), 2).tolist() == [0, 1]
+def test_members_of_little_weight_are_left_out(rows, members):
+    fusion, kept, weights = fit_lasting_fusion(
+        make_fusion("log_linear", has_groups=False), members, rows
+    )
+    assert kept.tolist() == [0]
+    assert weights.tolist() == [1, 0]
+    assert fusion.weights_.shape == (1,)
+
+
+def test_a_mean_keeps_all_members(rows, members):
+    _, kept, weights = fit_lasting_fusion(Mean(), members, rows)
+    assert kept.tolist() == [0, 1]
+    assert weights is None or weights.tolist() == [0.5, 0.5]
 
 
 def test_the_pool_is_evaluated_by_a_cross_fitted_fusion(rows, members):
@@ -309,7 +317,8 @@ def test_each_fold_is_scored_by_choices_on_the_others(rows):
     for member, expected in zip(members, alone, strict=True):
         found = out_of_fold_outputs(rows.target.calibrator(), [member], rows)
         np.testing.assert_array_equal(found, expected)
-    board = leaderboard_rows(fit_fusion(fusion, members, rows), members, rows, pooled, {})
+    weights = fit_fusion(fusion, members, rows).member_weights(2)
+    board = leaderboard_rows(weights, members, rows, pooled, {})
     losses = {each.member: each.log_loss for each in board}
     assert losses["made-1"] == pytest.approx(log_loss(alone[0], rows.y))
     assert losses["made-2"] == pytest.approx(log_loss(alone[1], rows.y))
@@ -344,7 +353,8 @@ def test_one_holdout_fold_is_split_for_the_fusion(rows, members):
 def test_rows_of_the_leaderboard(rows, members):
     fitted = fit_fusion(make_fusion("log_linear", has_groups=False), members, rows)
     pooled, seconds = np.full((150, 3), 1 / 3), {"accurate": (0.5, 0.01)}
-    pool, best, worst = leaderboard_rows(fitted, members, rows, pooled, seconds)
+    weights = fitted.member_weights(2)
+    pool, best, worst = leaderboard_rows(weights, members, rows, pooled, seconds)
     assert (pool.member, best.member, worst.member) == ("pool", "accurate", "uninformative")
     assert pool.log_loss == pytest.approx(np.log(3))
     assert best.score == (members[0].outputs.argmax(axis=1) == rows.y).mean()

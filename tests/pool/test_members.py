@@ -1,13 +1,16 @@
+import sys
+
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ensemblage.pool import CLASSIFIER_POOLS, _boosting, resolve_members
+from ensemblage.pool import CLASSIFIER_POOLS, _boosting, _members, resolve_members
 from ensemblage.pool._members import CLASSIFIERS
 
 
+@pytest.mark.skipif(not _boosting.has_catboost(), reason="CatBoost is not installed")
 @pytest.mark.parametrize("name", CLASSIFIER_POOLS)
 def test_a_pool_by_name(name):
     assert [each.name for each in resolve_members(name)] == list(CLASSIFIER_POOLS[name])
@@ -55,12 +58,15 @@ def test_weights_need_members_that_support_them():
         resolve_members([KNeighborsClassifier()], weighted=True)
 
 
-def test_catboost_is_used_only_if_listed():
-    assert all("catboost" not in members for members in CLASSIFIER_POOLS.values())
-    try:
-        import catboost  # noqa: F401
-    except ImportError:
-        with pytest.raises(ImportError, match="The member 'catboost' needs catboost"):
-            resolve_members(["catboost"])
-    else:
-        assert resolve_members(["catboost"])[0].group == "standard"
+@pytest.fixture
+def without_catboost(monkeypatch):
+    monkeypatch.setattr(_members, "has_catboost", lambda: False)
+    monkeypatch.setitem(sys.modules, "catboost", None)
+
+
+@pytest.mark.usefixtures("without_catboost")
+def test_pools_without_catboost():
+    names = [each.name for each in resolve_members("lean")]
+    assert names == [each for each in CLASSIFIER_POOLS["lean"] if each != "catboost"]
+    with pytest.raises(ImportError, match=r"The member 'catboost' needs catboost.*\[boost\]"):
+        resolve_members(["catboost"])

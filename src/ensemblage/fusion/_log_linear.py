@@ -47,16 +47,16 @@ def _top_class(logits: Doubles) -> NDArray[np.bool_]:
 
 
 def _fit_calibration(
-    logits: Doubles, y: NDArray[np.intp], weights: Doubles, *, with_offset: bool
+    logits: Doubles, y: NDArray[np.intp], weights: Doubles, penalty: float, *, with_offset: bool
 ) -> tuple[float, float]:
-    """Temperature and top-class offset that minimise the log loss."""
+    """Temperature and top-class offset that minimise the penalised log loss."""
 
     def loss(log_temperature: float, offset: float = 0.0) -> float:
         scaled = logits / np.exp(log_temperature)
         if offset:
             scaled += offset * _top_class(logits)
         log_p = np.asarray(log_softmax(scaled, axis=1))
-        return float(-weights @ log_p[np.arange(len(y)), y])
+        return float(-weights @ log_p[np.arange(len(y)), y] + penalty * log_temperature**2)
 
     start = minimize_scalar(loss, bounds=LOG_TEMPERATURES, method="bounded").x
     if not with_offset:
@@ -112,14 +112,18 @@ def _fit_classes(
 
 
 def _fit_temperature(
-    scores: Doubles, y: NDArray[np.intp], weights: Doubles, penalties: tuple[float, float | None]
+    scores: Doubles,
+    y: NDArray[np.intp],
+    weights: Doubles,
+    penalties: tuple[float, float | None],
+    temperature_penalty: float,
 ) -> float:
     """Temperature of the pooled logits, fitted to their cross-fitted values."""
     pooled = np.empty(scores.shape[1:])
     for train, test in deal_folds(y, N_FOLDS, np.random.default_rng(0)):
         importances, biases = _fit_classes(scores[:, train], y[train], weights[train], *penalties)
         pooled[test] = np.tensordot(importances, scores[:, test], 1) + biases
-    return _fit_calibration(pooled, y, weights, with_offset=False)[0]
+    return _fit_calibration(pooled, y, weights, temperature_penalty, with_offset=False)[0]
 
 
 def _fit_normals(members: Normals, y: Doubles, weights: Doubles, penalty: float) -> Doubles:
@@ -153,9 +157,17 @@ class LogLinearPool(Fusion):
         If given, a bias per class is fitted with this ridge penalty. Classification only.
     temperature_scaling : bool, default=False
         Divide the pooled logits by a temperature, fitted by cross-validation. Classification only.
+    temperature_penalty : float, default=0.0
+        Ridge penalty of the logarithms of all temperatures, in units of log loss summed over rows.
+        It keeps the temperature from zero where few rows are all predicted correctly.
+        Classification only.
     prior_weight : float, default=0.0
         Weight of the class frequencies in members' probabilities, so that no member can exclude a
         class. Classification only.
+    prior_rows : float, default=0.0
+        Number of rows that the class frequencies count for in members' calibrated probabilities,
+        beside the rows of the fit: with few rows, no member excludes a class after calibration
+        either. Classification only.
     by_stratum : bool, default=False
         Estimate the members' variances per stratum, with shrinkage; needs the rows' strata.
         Regression only.
@@ -178,6 +190,8 @@ class LogLinearPool(Fusion):
         Temperature of the pooled logits; 1 without ``temperature_scaling``. Classification only.
     class_prior_ : ndarray of shape (n_classes,)
         Class frequencies. Classification only.
+    prior_share_ : float
+        Share of the class frequencies in members' calibrated probabilities. Classification only.
     has_probabilities_ : ndarray of shape (n_members,)
         Which members return probabilities; decision values of the others are used as logits.
         Classification only.
@@ -201,11 +215,12 @@ class LogLinearPool(Fusion):
     count pairwise votes and carry little information on its confidence. With all options it is
 
     .. math:: p(c|x) \propto \exp \frac1T \Big( b_c + \sum_k i_k \log p_k(c|x) \Big), \quad
-        p_k = (1 - \epsilon) p_k' + \epsilon \pi,
+        p_k = (1 - \eta) c_k((1 - \epsilon) p_k' + \epsilon \pi) + \eta \pi,
 
-    where :math:`p_k'` is the output of member k, :math:`\pi` the class frequencies and
-    :math:`\epsilon` the prior weight; :math:`\mu \sum_c b_c^2` is added to the loss. T is fitted by
-    five-fold cross-validation of importances and biases.
+    where :math:`p_k'` is the output of member k and :math:`c_k` its calibration, :math:`\pi` the
+    class frequencies, :math:`\epsilon` the prior weight, and :math:`\eta = m / (n + m)` with n rows
+    and m prior rows; :math:`\mu \sum_c b_c^2` is added to the loss. T is fitted by five-fold
+    cross-validation of importances and biases.
 
     *Regression.* If member k predicts :math:`N(\mu_k, s_k^2)`, the product is normal too, with
 
@@ -233,13 +248,17 @@ class LogLinearPool(Fusion):
         weight_penalty: float = 10.0,
         bias_penalty: float | None = None,
         temperature_scaling: bool = False,
+        temperature_penalty: float = 0.0,
         prior_weight: float = 0.0,
+        prior_rows: float = 0.0,
         by_stratum: bool = False,
     ) -> None:
         self.weight_penalty = weight_penalty
         self.bias_penalty = bias_penalty
         self.temperature_scaling = temperature_scaling
+        self.temperature_penalty = temperature_penalty
         self.prior_weight = prior_weight
+        self.prior_rows = prior_rows
         self.by_stratum = by_stratum
 
     @property
@@ -265,8 +284,12 @@ class LogLinearPool(Fusion):
         outputs = np.asarray(outputs)
         self.has_probabilities_ = np.array([are_probabilities(each) for each in outputs])
         self.class_prior_ = np.bincount(y, weights, minlength=outputs.shape[2]) / weights.sum()
+        self.prior_share_ = self.prior_rows / (len(y) + self.prior_rows)
+        ridge = self.temperature_penalty
         pairs = [
-            _fit_calibration(each, y, weights, with_offset=not probable and each.shape[1] > 2)
+            _fit_calibration(
+                each, y, weights, ridge, with_offset=not probable and each.shape[1] > 2
+            )
             for each, probable in zip(self._logits(outputs), self.has_probabilities_, strict=True)
         ]
         self.temperatures_, self.top_class_offsets_ = np.array(pairs).T
@@ -275,7 +298,7 @@ class LogLinearPool(Fusion):
         self.weights_, self.biases_ = _fit_classes(scores, y, weights, *penalties)
         self.temperature_ = 1.0
         if self.temperature_scaling:
-            self.temperature_ = _fit_temperature(scores, y, weights, penalties)
+            self.temperature_ = _fit_temperature(scores, y, weights, penalties, ridge)
         self.influence_ = self.weights_ * scores.std(axis=2).mean(axis=1)
 
     def _logits(self, outputs: Doubles) -> Doubles:
@@ -292,6 +315,10 @@ class LogLinearPool(Fusion):
         logits = self._logits(outputs) / self.temperatures_[:, None, None]
         for k in np.flatnonzero(self.top_class_offsets_):
             logits[k] += self.top_class_offsets_[k] * _top_class(logits[k])
+        if self.prior_share_ > 0:
+            probabilities = (1 - self.prior_share_) * softmax(logits, axis=2)
+            floor = self.prior_share_ * self.class_prior_
+            logits = np.log(np.maximum(probabilities + floor, PROBABILITY_FLOOR))
         return np.asarray(logits)
 
     def _calibrated_normals(self, outputs: Doubles, context: FusionContext) -> Normals:
@@ -368,7 +395,8 @@ class LogLinearPool(Fusion):
             expect_array(self, "variance_factors_", [n_members, None], low=0)
             return
         n_classes = len(self.class_prior_)
-        expect_fitted(self, {"temperature_": "number"})
+        expect_fitted(self, {"temperature_": "number", "prior_share_": "number"})
+        expect(0 <= self.prior_share_ < 1, "prior_share_ is not between 0 and 1")
         for name in ("influence_", "top_class_offsets_"):
             expect_array(self, name, [n_members], low=0)
         expect_array(self, "temperatures_", [n_members])

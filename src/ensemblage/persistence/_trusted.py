@@ -229,6 +229,8 @@ TRUSTED_TYPES = (
     "ensemblage.pool.EnsemblageClassifier",
     "ensemblage.pool.EnsemblageRegressor",
     "ensemblage.pool.FittedPool",
+    "ensemblage.pool.CatBoostClassifier",
+    "ensemblage.pool.CatBoostRegressor",
     "ensemblage.pool.CompactForestClassifier",
     "ensemblage.pool.CompactForestRegressor",
     "ensemblage.pool.CompactSVC",

@@ -2,6 +2,8 @@ from ._boosting import Boosting as Boosting
 from ._boosting import BoostingSettings as BoostingSettings
 from ._boosting import LightGBMClassifier as LightGBMClassifier
 from ._boosting import LightGBMRegressor as LightGBMRegressor
+from ._catboost import CatBoostClassifier as CatBoostClassifier
+from ._catboost import CatBoostRegressor as CatBoostRegressor
 from ._columns import ColumnContribution as ColumnContribution
 from ._columns import ColumnContributions as ColumnContributions
 from ._columns import ColumnImportance as ColumnImportance
@@ -29,9 +31,9 @@ from ._fit import FittedPool as FittedPool
 from ._fit import cross_fuse as cross_fuse
 from ._fit import cross_validate_members as cross_validate_members
 from ._fit import fit_fusion as fit_fusion
+from ._fit import fit_lasting_fusion as fit_lasting_fusion
 from ._fit import make_fusion as make_fusion
 from ._fit import refit_member as refit_member
-from ._fit import selected as selected
 from ._leaderboard import Ablation as Ablation
 from ._leaderboard import AblationRow as AblationRow
 from ._leaderboard import Leaderboard as Leaderboard

@@ -17,7 +17,16 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import Fold, expect, guarded_fit, require, set_module, take_rows
-from ensemblage.pool._compact_members import check_target_moments, target_moments
+from ensemblage.pool._catboost import (
+    MAX_STALLED_ROUNDS,
+    CatBoostClassifier,
+    CatBoostRegressor,
+)
+from ensemblage.pool._compact_members import (
+    as_probabilities,
+    check_target_moments,
+    target_moments,
+)
 from ensemblage.pool._member_spec import (
     FoldPredictions,
     MemberSpec,
@@ -44,8 +53,8 @@ N_ROUNDS_GRID = (10, 15, 20, 30, 40, 60, 80, 110, 160, 220, 320, 450, 640, 900)
 """Candidates of the number of rounds."""
 N_ROUNDS_FINE_GRID = tuple(range(10, 1501, 10))
 """The same, where one setting is boosted as long as time allows."""
-MAX_STALLED_ROUNDS = 40
-"""Rounds without improvement before early stopping."""
+N_CATBOOST_ROUNDS_GRID = (10, 20, 30, 40, 60, 80, 110, 160, 220, 300, 400)
+"""The same for CatBoost, whose trees are all of one shape."""
 PILOT_ROUNDS = 5
 """Rounds of the fit that measures the time per round."""
 
@@ -67,12 +76,25 @@ SETTINGS_GRID = (
     BoostingSettings(0.1, 4, 5, 0.8, 0.0),
     BoostingSettings(0.05, 63, 5, 0.5, 10.0),
 )
+
+
+class CatBoostSettings(NamedTuple):
+    """Hyperparameters of CatBoost."""
+
+    learning_rate: float
+
+
+CATBOOST_SETTINGS = CatBoostSettings(0.06)
 LARGE_DATA_SETTINGS = BoostingSettings(0.1, 31, 20, 0.8, 1.0)
 """Hyperparameters for large data, where they matter little."""
 
 
 def has_lightgbm() -> bool:
     return find_spec("lightgbm") is not None
+
+
+def has_catboost() -> bool:
+    return find_spec("catboost") is not None
 
 
 def installed_library() -> str:
@@ -182,10 +204,14 @@ class BaseLightGBM(BaseEstimator):
         raw = self.booster_.predict(X, raw_score=True, num_threads=self.n_jobs or 1)
         return self._outputs(raw)
 
+    @property
+    def n_rounds_(self) -> int:
+        """Rounds that were boosted."""
+        return int(self.booster_.current_iteration())
+
     def staged_outputs(self, X: Any, n_rounds: list[int]) -> Doubles:
         """Return predictions after each number of rounds, on the first axis."""
-        total, done, staged = np.zeros(1), 0, []
-        last = self.booster_.current_iteration()
+        total, done, staged, last = np.zeros(1), 0, [], self.n_rounds_
         for each in n_rounds:
             end = min(each, last)
             if end > done:
@@ -287,16 +313,6 @@ def _stop_after(seconds: float) -> Any:
     return check
 
 
-def as_probabilities(raw: Any) -> Doubles:
-    """Convert log-odds, (n_samples,), or scores, (n_samples, n_classes), to probabilities."""
-    raw = np.asarray(raw, dtype=float)
-    if raw.ndim == 1:
-        raw = np.stack([np.zeros(len(raw)), raw], axis=1)
-    raw = raw - raw.max(axis=1, keepdims=True)
-    odds = np.exp(raw)
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
-
-
 def check_text(text: str, n_features: int) -> None:
     """Refuse trees that point outside of their arrays: LightGBM follows them without checks."""
     header, *trees = re.split(r"^Tree=\d+$", text.partition("end of trees")[0], flags=re.MULTILINE)
@@ -387,7 +403,10 @@ class Boosting(MemberSpec):
     def build(self, chosen: int) -> Any:
         return self._make(*list(product(self.candidates, self.n_rounds))[chosen])
 
-    def _make(self, settings: BoostingSettings, n_rounds: int) -> Any:
+    def _make(self, settings: Any, n_rounds: int) -> Any:
+        if self.library == "catboost":
+            symmetric = CatBoostRegressor if self.numeric else CatBoostClassifier
+            return symmetric(n_rounds, **settings._asdict(), n_jobs=self.n_threads)
         if self.library == "lightgbm":
             kind = LightGBMRegressor if self.numeric else LightGBMClassifier
             return kind(
@@ -437,7 +456,7 @@ class Boosting(MemberSpec):
         setting, stage = divmod(tuned.chosen, len(self.n_rounds))
         share = min(1.0, self.n_rounds[stage] / max(1, tried[0].rounds[setting]))
         model = tuned.model
-        kept = model.truncate(self.n_rounds[stage]) if isinstance(model, BaseLightGBM) else None
+        kept = model.truncate(self.n_rounds[stage]) if hasattr(model, "truncate") else None
         return tuned._replace(model=kept, refit_share=share)
 
     def loss(self, outputs: Doubles, data: TrainingData, rows: Indices) -> float:
@@ -446,7 +465,7 @@ class Boosting(MemberSpec):
         return mean_loss(losses, data.weights_at(rows))
 
     def _boost(
-        self, settings: BoostingSettings, data: TrainingData, fold: Fold, seed: int
+        self, settings: Any, data: TrainingData, fold: Fold, seed: int
     ) -> tuple[Doubles, int, Any]:
         """Boost one setting, with early stopping on the test rows.
 
@@ -466,16 +485,15 @@ class Boosting(MemberSpec):
         model = self._make(settings, self._max_rounds(settings, data, fold))
         passed = self._stop_early(model, eval_set) if known.any() else {}
         model = fit_clone(model, data, fold.train, seed, **passed)
-        if isinstance(model, BaseLightGBM):
-            staged = model.staged_outputs(X, list(self.n_rounds))
-            rounds = int(model.booster_.current_iteration())
+        if hasattr(model, "staged_outputs"):
+            staged, rounds = model.staged_outputs(X, list(self.n_rounds)), model.n_rounds_
         else:
             staged, rounds = _staged_predictions(model, X, list(self.n_rounds)), int(model.n_iter_)
         return data.target.outputs_from_stages(staged, classes), rounds, model
 
     def _stop_early(self, model: Any, eval_set: tuple[Any, Any, Any]) -> dict[str, Any]:
         """Return the arguments of ``fit`` for early stopping."""
-        if self.library == "lightgbm":
+        if self.library != "sklearn":
             return {"eval_set": eval_set, "max_seconds": self.seconds}
         model.set_params(early_stopping=True, n_iter_no_change=MAX_STALLED_ROUNDS, tol=0.0)
         names = ("X_val", "y_val", "sample_weight_val")
@@ -484,7 +502,7 @@ class Boosting(MemberSpec):
 
     def _max_rounds(self, settings: BoostingSettings, data: TrainingData, fold: Fold) -> int:
         """Limit the rounds: scikit-learn's boosting has no time limit."""
-        if self.library == "lightgbm" or self.seconds is None:
+        if self.library != "sklearn" or self.seconds is None:
             return self.n_rounds[-1]
         start = perf_counter()
         fit_clone(self._make(settings, PILOT_ROUNDS), data, fold.train, 0)

@@ -52,13 +52,17 @@ class PackedTrees(NamedTuple):
     leaves: Floats
 
 
-def mean_leaf_values(trees: PackedTrees, rows: Floats) -> NDArray[np.float64]:
-    """Average each row's leaves over the trees, (n_rows, n_classes)."""
+def sum_leaf_values(trees: PackedTrees, rows: Floats) -> Doubles:
+    """Add each row's leaves over the trees, (n_rows, n_classes)."""
     totals = np.zeros((len(rows), trees.leaves.shape[1]))
     if len(rows):
         _add_leaves(trees, rows, totals)
-    totals /= len(trees.roots)
     return totals
+
+
+def mean_leaf_values(trees: PackedTrees, rows: Floats) -> Doubles:
+    """Average each row's leaves over the trees, (n_rows, n_classes)."""
+    return sum_leaf_values(trees, rows) / len(trees.roots)
 
 
 @compiled
@@ -89,7 +93,48 @@ def _add_leaves(trees: PackedTrees, rows: Floats, totals: NDArray[Any]) -> None:
                     totals[m, label] += leaves[-1 - d, label]
 
 
-class BaseCompactForest(BaseEstimator):
+class PackedTreesMixin:
+    """Trees as arrays, of columns in units that float32 resolves."""
+
+    n_features_in_: int
+    roots_: NDArray[np.int32]
+    features_: NDArray[np.int32]
+    thresholds_: Floats
+    children_: NDArray[np.int32]
+    leaves_: Floats
+    offsets_: Doubles
+    exponents_: NDArray[np.int64]
+
+    def _store(self, trees: PackedTrees) -> None:
+        for name, values in trees._asdict().items():
+            setattr(self, f"{name}_", values)
+
+    @property
+    def _trees(self) -> PackedTrees:
+        return PackedTrees(*(getattr(self, f"{name}_") for name in PackedTrees._fields))
+
+    @property
+    def _units(self) -> ColumnUnits:
+        return ColumnUnits(self.offsets_, self.exponents_)
+
+    def _check_trees(self, n_outputs: int) -> None:
+        """Refuse nodes that point outside of the arrays: they are followed without checks."""
+        nodes, leaves = len(self.features_), len(self.leaves_)
+        high = self.n_features_in_ - 1
+        expect_array(self, "features_", [None], "integer", low=0, high=high)
+        expect_units(self, "offsets_", "exponents_", high + 1)
+        expect_array(self, "thresholds_", [nodes])
+        expect_array(self, "leaves_", [None, n_outputs])
+        expect_array(self, "roots_", [None], "integer", low=-leaves, high=nodes - 1)
+        expect_array(self, "children_", [nodes, 2], "integer", low=-leaves, high=nodes - 1)
+        later = (self.children_ < 0) | (self.children_ > np.arange(nodes)[:, None])
+        expect(bool(later.all()), "children_ come before their parent")
+        expect(len(self.roots_) > 0, "there are no trees")
+        sizes = {each.dtype.itemsize for each in self._trees}
+        expect(sizes == {4}, "its trees are not of 4-byte values")
+
+
+class BaseCompactForest(PackedTreesMixin, BaseEstimator):
     """A random forest, or extra trees on bootstraps; ``oob_score`` keeps out-of-bag predictions."""
 
     def __init__(
@@ -123,39 +168,13 @@ class BaseCompactForest(BaseEstimator):
             warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
             forest.fit(self._units.scale(rows), y, sample_weight)
         self.n_features_in_ = forest.n_features_in_
-        packed = pack_trees([each.tree_ for each in forest.estimators_])
-        for name, values in packed._asdict().items():
-            setattr(self, f"{name}_", values)
+        self._store(pack_trees([each.tree_ for each in forest.estimators_]))
         return forest
-
-    @property
-    def _trees(self) -> PackedTrees:
-        return PackedTrees(*(getattr(self, f"{name}_") for name in PackedTrees._fields))
-
-    @property
-    def _units(self) -> ColumnUnits:
-        return ColumnUnits(self.offsets_, self.exponents_)
 
     def _mean_leaves(self, X: Any) -> Doubles:
         """Mean value of the leaves that rows reach, (n_samples, n_outputs)."""
         check_is_fitted(self)
         return mean_leaf_values(self._trees, self._units.scale(np.asarray(X)))
-
-    def _check_trees(self, n_outputs: int) -> None:
-        """Refuse nodes that point outside of the arrays: they are followed without checks."""
-        nodes, leaves = len(self.features_), len(self.leaves_)
-        high = self.n_features_in_ - 1
-        expect_array(self, "features_", [None], "integer", low=0, high=high)
-        expect_units(self, "offsets_", "exponents_", high + 1)
-        expect_array(self, "thresholds_", [nodes])
-        expect_array(self, "leaves_", [None, n_outputs])
-        expect_array(self, "roots_", [None], "integer", low=-leaves, high=nodes - 1)
-        expect_array(self, "children_", [nodes, 2], "integer", low=-leaves, high=nodes - 1)
-        later = (self.children_ < 0) | (self.children_ > np.arange(nodes)[:, None])
-        expect(bool(later.all()), "children_ come before their parent")
-        expect(len(self.roots_) > 0, "there are no trees")
-        sizes = {each.dtype.itemsize for each in self._trees}
-        expect(sizes == {4}, "its trees are not of 4-byte values")
 
 
 @set_module("ensemblage.pool")
@@ -200,6 +219,16 @@ class CompactForestRegressor(RegressorMixin, BaseCompactForest):
     def _check_fitted(self) -> None:
         self._check_trees(1)
         check_target_moments(self)
+
+
+def as_probabilities(raw: Any) -> Doubles:
+    """Convert log-odds, (n_samples,), or scores, (n_samples, n_classes), to probabilities."""
+    raw = np.asarray(raw, dtype=float)
+    if raw.ndim == 1:
+        raw = np.stack([np.zeros(len(raw)), raw], axis=1)
+    raw = raw - raw.max(axis=1, keepdims=True)
+    odds = np.exp(raw)
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
 def target_moments(y: Doubles, sample_weight: Any) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -32,7 +32,9 @@ from ensemblage.pool._member_spec import (
     BLIND,
     CODED,
     FORMS,
+    PRIOR_ROWS,
     PRIOR_WEIGHT,
+    TEMPERATURE_PENALTY,
     FoldPredictions,
     MemberSpec,
     TrainingData,
@@ -44,6 +46,7 @@ from ensemblage.pool._members import CLASSIFIERS, REGRESSORS
 
 Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
+AnyFusion = TypeVar("AnyFusion", bound=Fusion)
 
 LARGE_DATA_ROWS = 10_000
 """With a time budget and more rows, one holdout set replaces folds, and boosting is first."""
@@ -63,6 +66,10 @@ RESERVED_SHARE = 0.12
 """Share of the budget reserved for the fusion, and as a margin."""
 BOOSTING_SHARE = 0.7
 """Share of the budget for boosting large data; if it is used up, boosting is not refitted."""
+MIN_WEIGHT = 0.02
+"""Least weight of a member; lighter ones cost time at prediction and gain nothing."""
+MIN_SHARE_OF_EQUAL = 0.2
+"""Least weight with many members, as a share of the weight of each if all are equal."""
 TIMED_ROWS = 100
 """Rows of the prediction that is timed."""
 TIMED_CALLS = 3
@@ -293,7 +300,9 @@ def make_fusion(fusion: Any, *, has_groups: bool, numeric: bool = False) -> Fusi
         return LogLinearPool(
             bias_penalty=None if has_groups else 10.0,
             temperature_scaling=True,
+            temperature_penalty=TEMPERATURE_PENALTY,
             prior_weight=PRIOR_WEIGHT,
+            prior_rows=PRIOR_ROWS,
         )
     resolved: Fusion = clone(resolve_fusion(fusion, offered=frozenset(), numeric=numeric))
     return resolved
@@ -305,10 +314,10 @@ def stack_tested(members: Sequence[TunedMember], data: TrainingData) -> Doubles:
     return np.stack([each.outputs[tested] for each in members])
 
 
-def fit_fusion(fusion: Fusion, members: Sequence[TunedMember], data: TrainingData) -> Fusion:
+def fit_fusion(fusion: AnyFusion, members: Sequence[TunedMember], data: TrainingData) -> AnyFusion:
     """Fit a copy of a fusion to the members' out-of-fold outputs."""
     tested = data.tested
-    fitted: Fusion = clone(fusion).fit(
+    fitted: AnyFusion = clone(fusion).fit(
         stack_tested(members, data),
         data.y[tested],
         numeric=not data.target.is_classification,
@@ -317,11 +326,24 @@ def fit_fusion(fusion: Fusion, members: Sequence[TunedMember], data: TrainingDat
     return fitted
 
 
-def selected(fusion: Fusion, n_members: int) -> Indices:
-    """Return the members with a weight above zero."""
-    if isinstance(fusion, LogLinearPool):
-        return np.flatnonzero(fusion.weights_)
-    return np.arange(n_members)
+def fit_lasting_fusion(
+    fusion: Fusion, members: Sequence[TunedMember], data: TrainingData
+) -> tuple[Fusion, Indices, Doubles | None]:
+    """Fit a fusion without members of little weight.
+
+    Return it, the indices of its members, and the weights of all, None where it has none.
+    """
+    if not isinstance(fusion, LogLinearPool):
+        fitted = fit_fusion(fusion, members, data)
+        return fitted, np.arange(len(members)), fitted.member_weights(len(members))
+    shares = fit_fusion(fusion, members, data).member_weights(len(members))
+    kept = np.flatnonzero(shares >= min(MIN_WEIGHT, MIN_SHARE_OF_EQUAL / len(members)))
+    pool = fit_fusion(fusion, [members[int(k)] for k in kept], data)
+    lasting = np.flatnonzero(pool.weights_)
+    pool, kept = pool.subset(lasting), kept[lasting]
+    weights = np.zeros(len(members))
+    weights[kept] = pool.member_weights(len(kept))
+    return pool, kept, weights
 
 
 def refit_and_time(
@@ -493,8 +515,7 @@ def fit_pool(
         if not tuned:
             reasons = "; ".join(f"{each.name}: {each.reason}" for each in failures)
             raise ValueError(f"No member of the pool could be fitted. {reasons}.")
-        fitted = fit_fusion(fusion, tuned, data)
-        kept = selected(fitted, len(tuned))
+        fitted, kept, weights = fit_lasting_fusion(fusion, tuned, data)
         chosen = [tuned[k] for k in kept]
         tasks = [(each, each.spec.input_data(data)) for each in chosen]
         refits = run_tasks(refit_and_time, tasks, n_jobs)
@@ -517,9 +538,9 @@ def fit_pool(
         [model for model, _, _ in refits],
         [each.spec.response for each in chosen],
         [each.spec.input_kind(data) for each in chosen],
-        fitted.subset(kept) if isinstance(fitted, LogLinearPool) else fitted,
+        fitted,
         Leaderboard(
-            tuple(leaderboard_rows(fitted, tuned, data, pool_outputs, seconds)),
+            tuple(leaderboard_rows(weights, tuned, data, pool_outputs, seconds)),
             tuple(f"{each.name} is left out: {each.reason}." for each in failures),
             metric=ACCURACY if data.target.is_classification else RMSE,
         ),
@@ -531,16 +552,15 @@ def fit_pool(
 
 
 def leaderboard_rows(
-    fitted: Fusion,
+    weights: Doubles | None,
     members: Sequence[TunedMember],
     data: TrainingData,
     pool_outputs: Doubles,
     seconds: dict[str, tuple[float, float]],
 ) -> list[LeaderboardRow]:
     """Return the pool's row, then the members' by log loss; ``seconds``: refit, prediction."""
-    tested, target = data.tested, data.target
-    y, weights = data.y[tested], data.weights_at(tested)
-    shares, factor = fitted.member_weights(len(members)), data.error_factor
+    tested, target, factor = data.tested, data.target, data.error_factor
+    y, shares = data.y[tested], data.weights_at(tested)
     rows = []
     for k, each in enumerate(members):
         alone = out_of_fold_outputs(target.calibrator(), [each], data)
@@ -549,8 +569,8 @@ def leaderboard_rows(
             LeaderboardRow(
                 each.spec.name,
                 each.spec.group,
-                *target.scores_with_errors(alone, y, weights, factor),
-                None if shares is None else float(shares[k]),
+                *target.scores_with_errors(alone, y, shares, factor),
+                None if weights is None else float(weights[k]),
                 each.seconds + refit_seconds,
                 predict_seconds,
                 min(len(data.y), each.spec.max_rows or len(data.y)),
@@ -559,7 +579,7 @@ def leaderboard_rows(
     pool = LeaderboardRow(
         "pool",
         "all",
-        *target.scores_with_errors(pool_outputs, y, weights, factor),
+        *target.scores_with_errors(pool_outputs, y, shares, factor),
         1.0,
         sum(each.fit_seconds for each in rows),
         sum(each.predict_seconds or 0.0 for each in rows),

@@ -53,6 +53,10 @@ LOG_GROWTH_GRID = np.arange(-16, 17) / 2
 """Candidates of the log ratio of the variances at the highest and the lowest prediction."""
 PRIOR_WEIGHT = 1e-3
 """Weight of the class frequencies in every member's probabilities."""
+PRIOR_ROWS = 0.25
+"""Rows that the class frequencies count for in every member's calibrated probabilities."""
+TEMPERATURE_PENALTY = 1.0
+"""Ridge penalty of log temperatures; without it one confident error costs tens of nats."""
 FIXED_WEIGHT_PENALTY = 1e9
 """A penalty so large that the weight of a single member is one."""
 N_HOLDOUT_PARTS = 5
@@ -130,7 +134,12 @@ class PoolClassTarget(ClassTarget):
 
     def calibrator(self) -> Fusion:
         """Return a fusion that calibrates one member."""
-        return LogLinearPool(weight_penalty=FIXED_WEIGHT_PENALTY, prior_weight=PRIOR_WEIGHT)
+        return LogLinearPool(
+            weight_penalty=FIXED_WEIGHT_PENALTY,
+            temperature_penalty=TEMPERATURE_PENALTY,
+            prior_weight=PRIOR_WEIGHT,
+            prior_rows=PRIOR_ROWS,
+        )
 
     def prior_output(self, y: NDArray[np.intp], weights: Doubles | None) -> Doubles:
         """Return the class frequencies, (n_outputs,)."""

@@ -12,7 +12,14 @@ from sklearn.base import is_classifier
 
 from ensemblage._core import fit_parameter, listing, require, suggestion
 from ensemblage.inner import InnerBayesNetClassifier, InnerTreeRegressor
-from ensemblage.pool._boosting import SETTINGS_GRID, Boosting, installed_library
+from ensemblage.pool._boosting import (
+    CATBOOST_SETTINGS,
+    N_CATBOOST_ROUNDS_GRID,
+    SETTINGS_GRID,
+    Boosting,
+    has_catboost,
+    installed_library,
+)
 from ensemblage.pool._compact_members import (
     CompactForestClassifier,
     CompactForestRegressor,
@@ -32,7 +39,7 @@ STANDARD = "standard"
 """Group of common learners."""
 USER = "user"
 """Group of a user's own members."""
-N_TREES = 200
+N_TREES = 100
 MAX_LIBRARY_ROWS = 20_000
 """Rows that members of this library are fitted to at most."""
 SVM_GRID = [(C, gamma) for C in (1.0, 10.0, 100.0) for gamma in ("scale", 0.01, 0.1)]
@@ -69,10 +76,14 @@ def _boosting(*, numeric: bool = False) -> MemberSpec:
     return Boosting("boosting", STANDARD, SETTINGS_GRID, numeric=numeric, library=library)
 
 
-def _catboost() -> MemberSpec:
-    found = require("catboost", "The member 'catboost'", otherwise="Or remove it from `members`.")
-    quiet = found.CatBoostClassifier(verbose=False, allow_writing_files=False, thread_count=1)
-    return MemberSpec("catboost", STANDARD, (quiet,))
+def _catboost(*, numeric: bool = False) -> MemberSpec:
+    if not has_catboost():
+        require("catboost", "The member 'catboost'", extra="boost",
+                otherwise="Or remove it from `members`.")  # fmt: skip
+    return Boosting(
+        "catboost", STANDARD, (CATBOOST_SETTINGS,),
+        n_rounds=N_CATBOOST_ROUNDS_GRID, numeric=numeric, library="catboost",
+    )  # fmt: skip
 
 
 def _strata(*, numeric: bool = False) -> MemberSpec:
@@ -105,11 +116,11 @@ CLASSIFIERS: dict[str, Callable[[], MemberSpec]] = {
     "logistic": _logistic,
     "extra-trees": partial(_forest, "extra-trees", extra_trees=True),
     "forest": partial(_forest, "forest"),
+    "catboost": _catboost,
     "network": _network,
     "boosting": _boosting,
     "subspaces": _subspaces,
     "strata": _strata,
-    "catboost": _catboost,
 }
 """In order of gain per second on small data, in which a time budget fits them."""
 REGRESSORS: dict[str, Callable[[], MemberSpec]] = {
@@ -117,19 +128,20 @@ REGRESSORS: dict[str, Callable[[], MemberSpec]] = {
     "ridge": _ridge,
     "extra-trees": partial(_forest, "extra-trees", extra_trees=True, numeric=True),
     "forest": partial(_forest, "forest", numeric=True),
+    "catboost": partial(_catboost, numeric=True),
     "tree": _tree,
     "boosting": partial(_boosting, numeric=True),
     "strata": partial(_strata, numeric=True),
 }
 
-STANDARD_CLASSIFIERS = ("svm", "logistic", "extra-trees", "forest", "boosting")
+STANDARD_CLASSIFIERS = ("svm", "logistic", "extra-trees", "forest", "boosting", "catboost")
 CLASSIFIER_POOLS: dict[str, tuple[str, ...]] = {
     "standard": STANDARD_CLASSIFIERS,
     "lean": (*STANDARD_CLASSIFIERS, "network", "subspaces"),
     "full": (*STANDARD_CLASSIFIERS, "network", "subspaces", "strata"),
     "library": ("network", "subspaces", "strata"),
 }
-STANDARD_REGRESSORS = ("svr", "ridge", "extra-trees", "forest", "boosting")
+STANDARD_REGRESSORS = ("svr", "ridge", "extra-trees", "forest", "boosting", "catboost")
 REGRESSOR_POOLS: dict[str, tuple[str, ...]] = {
     "standard": STANDARD_REGRESSORS,
     "lean": (*STANDARD_REGRESSORS, "tree"),
@@ -140,7 +152,10 @@ REGRESSOR_POOLS: dict[str, tuple[str, ...]] = {
 def resolve_members(
     members: Any, *, weighted: bool = False, numeric: bool = False
 ) -> list[MemberSpec]:
-    """Return the specs of a named pool, or of a list of names, estimators and pairs of both."""
+    """Return the specs of a named pool, or of a list of names, estimators and pairs of both.
+
+    A named pool has CatBoost only where it is installed.
+    """
     pools = REGRESSOR_POOLS if numeric else CLASSIFIER_POOLS
     if isinstance(members, str):
         if members not in pools:
@@ -148,7 +163,8 @@ def resolve_members(
                 f"members={members!r} is unknown.{suggestion(members, pools)} Use one of "
                 f"{listing(map(repr, pools))}, or a list of members."
             )
-        specs = [_resolve_member(each, numeric) for each in pools[members]]
+        names = [each for each in pools[members] if each != "catboost" or has_catboost()]
+        specs = [_resolve_member(each, numeric) for each in names]
     elif len(members) == 0:
         raise ValueError("members is an empty list; a pool needs at least one member.")
     else:  # a listed member is used with any number of columns

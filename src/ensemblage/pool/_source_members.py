@@ -46,7 +46,7 @@ COLUMN_POOL = "source-as-column"
 """Name of the member that passes on the outputs of the pool with the source as a column."""
 MAX_COLUMN_SOURCES = 100
 """Sources, with the outer ones, that are indicator columns at most."""
-N_TREES = 200
+N_TREES = 100
 N_FOLDS = 5
 MEAN_PRIOR_ROWS = 5.0
 """Rows for which the overall mean counts in a column's mean at a source."""

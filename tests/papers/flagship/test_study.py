@@ -46,7 +46,7 @@ def test_a_difference_in_log_loss_by_hand():
 
 def test_ranks_tests_and_differences():
     sentences = summarise_loss(rows_of(full=[0.1] * 8, lean=[0.11] * 8, others=[0.2] * 8))
-    assert sentences[0].startswith("Mean ranks: full 1.00, logistic regression 5.00")
+    assert sentences[0].startswith("Mean ranks: full 1.00, logistic regression 5.50")
     assert sentences[2].startswith("Nemenyi's p / Wilcoxon's p after Holm, full against: logistic")
     assert f"full against {TUNED}: log loss -0.1000 in the mean, -50.0%" in sentences[3]
     assert "Wilcoxon p = 0.0078" in sentences[3]

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from ensemblage._core import draw_seeds, make_folds
 from ensemblage.bayes import BayesNetClassifier
 from ensemblage.datasets import Dataset, TableEncoder, is_raw_table
-from ensemblage.fusion import Fusion, LogLinearPool, Stacking, are_probabilities, member_outputs
+from ensemblage.fusion import LogLinearPool, Stacking, are_probabilities, member_outputs
 from ensemblage.pool import (
     CLASSIFIER_POOLS,
     PRIOR_WEIGHT,
@@ -28,14 +28,13 @@ from ensemblage.pool import (
     TunedMember,
     cross_fuse,
     cross_validate_members,
-    fit_fusion,
+    fit_lasting_fusion,
     fit_to_probabilities,
     make_cv_folds,
     make_fusion,
     make_student,
     refit_member,
     resolve_members,
-    selected,
     stratified_subsample,
 )
 
@@ -194,6 +193,7 @@ SINGLES = {
     "boosting, default": DEFAULT,
     "boosting, 5 settings": "boosting",
     "boosting, 30 settings": THIRTY,
+    "CatBoost": "catboost",
 }
 CALIBRATED = {name: f"{name}, calibrated" for name in SINGLES}
 STANDARD = CLASSIFIER_POOLS["standard"]
@@ -286,17 +286,13 @@ def _calibrated_outputs(member: MemberOutputs, rows: TrainingData) -> MethodOutp
     return MethodOutputs(calibrator.combine(member.new[None]), fit_seconds, member.predict_seconds)
 
 
-def _fitted_fusion(members: Sequence[MemberOutputs], rows: TrainingData) -> Fusion:
-    fusion = make_fusion("log_linear", has_groups=False)
-    return fit_fusion(fusion, [each.candidate for each in members], rows)
-
-
 def _pool_outputs(members: Sequence[MemberOutputs], rows: TrainingData) -> MethodOutputs:
-    """Fuse as the pool does; members of weight 0 are neither refitted nor used."""
-    fusion, fuse_seconds = timed(_fitted_fusion, members, rows)
-    new = np.stack([each.new for each in members])
-    proba, combine_seconds = timed(fusion.combine, new)
-    weighted = [members[k] for k in selected(fusion, len(members))]
+    """Fuse as the pool does; members of little weight are neither refitted nor used."""
+    candidates = [each.candidate for each in members]
+    unfitted = make_fusion("log_linear", has_groups=False)
+    (fusion, kept, _), fuse_seconds = timed(fit_lasting_fusion, unfitted, candidates, rows)
+    weighted = [members[int(k)] for k in kept]
+    proba, combine_seconds = timed(fusion.combine, np.stack([each.new for each in weighted]))
     fit_seconds = sum(each.trial_seconds for each in members) + fuse_seconds
     return MethodOutputs(
         proba,
