@@ -203,8 +203,8 @@ def test_the_pool_is_compared_with_what_was_aimed_at():
     rows = rows_of(pool=[0.9, 1.1, 0.8], autogluon_4=[1.0, 1.0, 1.0])
     assert aim_sentences(rows, "log loss", classes=True) == [
         (
-            "pool against AutoGluon, 4 x: log loss -10.0% in the median (aim: below 0, and the lower "
-            "mean rank), lower on 2 of 3 tables (67%; aim: 60%)."
+            "pool against AutoGluon, 4 x: log loss -10.0% in the median (aim: below 0, and the "
+            "lower mean rank), lower on 2 of 3 tables (67%; aim: 60%)."
         )
     ]
     assert aim_sentences(rows, "RMSE", classes=False) == [
@@ -226,14 +226,14 @@ def test_costs_and_coverage():
     rows = rows_of(pool=[2.0, 4.0], lightgbm=[1.0, 5.0])
     assert cost_sentences(rows, peers.FIT_UNIT) == [
         (
-            "Medians, CPU seconds to fit: pool 3.0, LightGBM, 50 settings 3.0. pool: 1.00 x LightGBM, "
-            "50 settings (aim: 1.2 x boosting at most)."
+            "Medians, CPU seconds to fit: pool 3.0, LightGBM, 50 settings 3.0. pool: 1.00 x "
+            "LightGBM, 50 settings (aim: 1.2 x boosting at most)."
         )
     ]
     assert coverage_sentences(rows_of(pool=[88.0, 91.0])) == [
         (
-            "89.5 % of the test rows on average over 2 tables (aim: 88 to 92 %), from 88.0 % (t0) to "
-            "91.0 % (t1)."
+            "89.5 % of the test rows on average over 2 tables (aim: 88 to 92 %), from 88.0 % (t0) "
+            "to 91.0 % (t1)."
         )
     ]
     assert coverage_sentences([]) == cost_sentences([], peers.FIT_UNIT) == []
@@ -273,8 +273,8 @@ def test_tables_are_by_half_and_task():
     assert values["RealMLP"] is None
     assert loss.summary[-2:] == [
         (
-            "AutoGluon, 1 x: on 1 of 1 folds it had no model within its time limit, which was doubled "
-            "until it had one."
+            "AutoGluon, 1 x: on 1 of 1 folds it had no model within its time limit, which was "
+            "doubled until it had one."
         ),
         "RealMLP failed in 1 cells, first with: ImportError: not there.",
     ]

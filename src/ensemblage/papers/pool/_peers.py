@@ -119,7 +119,14 @@ class PeerTask(NamedTuple):
     def folds(self) -> list[Fold]:
         """Make folds of the training rows."""
         rng = np.random.default_rng(self.seed)
-        return deal_folds(self.y if self.n_classes else np.zeros(len(self.y)), N_INNER_FOLDS, rng)
+        return deal_folds(
+            self.y if self.n_classes else one_stratum(len(self.y)), N_INNER_FOLDS, rng
+        )
+
+
+def one_stratum(n_rows: int) -> NDArray[np.intp]:
+    """Strata of a numeric target."""
+    return np.zeros(n_rows, dtype=np.intp)
 
 
 def peer_task(table: PeerRows, repeat: int, seed: int) -> PeerTask:
@@ -129,7 +136,7 @@ def peer_task(table: PeerRows, repeat: int, seed: int) -> PeerTask:
     if table.n_classes:
         folds = make_folds(table.y, N_OUTER_FOLDS, own)
     else:
-        folds = deal_folds(np.zeros(len(table.y)), N_OUTER_FOLDS, np.random.default_rng(own))
+        folds = deal_folds(one_stratum(len(table.y)), N_OUTER_FOLDS, np.random.default_rng(own))
     return PeerTask(table, folds[place], repeat_seed(seed, repeat))
 
 
@@ -163,7 +170,7 @@ def compile_pool(classes: bool) -> None:
     """Fit a small table once per process, so that no cell has the time of compilation."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3)).astype(object)
-    X[:, 2] = rng.choice(["a", "b", None], size=60)
+    X[:, 2] = np.array(["a", "b", None])[rng.integers(3, size=60)]
     y = rng.permutation(np.repeat([0, 1, 2], 20))
     table = PeerRows(X, ("numeric", "numeric", "categorical"), y if classes else rng.random(60),
                      3 * classes)  # fmt: skip
@@ -546,7 +553,7 @@ class PeerStudy(PaperTable[int]):
 
     def _half(
         self, groups: Groups, scope: PaperScope, half: str, task: str, names: Sequence[str],
-        failures: Sequence[str],
+        notes: Sequence[str],
     ) -> list[ResultTable]:  # fmt: skip
         """Make the tables of one half of one task."""
         classes = task == CLASSIFICATION
@@ -563,13 +570,13 @@ class PeerStudy(PaperTable[int]):
                 for name in names
                 for column, values, n_failed in _entries(groups, name, stem)
             ]
-            sentences = {
-                "loss": lambda rows=rows: [*loss_sentences(rows, classes=classes), *failures],
-                "accuracy": list,
-                "coverage": lambda rows=rows: coverage_sentences(rows),
-                "fit": lambda rows=rows: cost_sentences(rows, FIT_UNIT),
-                "predict": lambda rows=rows: cost_sentences(rows, PREDICT_UNIT),
-            }[stem]()
+            sentences: list[str] = []
+            if stem == "loss":
+                sentences = [*loss_sentences(rows, classes=classes), *notes]
+            elif stem == "coverage":
+                sentences = coverage_sentences(rows)
+            elif stem != "accuracy":
+                sentences = cost_sentences(rows, measure)
             better = None if stem == "coverage" else stem == "accuracy"
             made.append(
                 self.measure_table(
