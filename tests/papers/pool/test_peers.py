@@ -125,6 +125,7 @@ def test_the_best_setting_on_all_folds():
     assert len([each for each in seen if each[1] == 1]) == peers.N_FINALISTS
 
 
+@pytest.mark.filterwarnings("ignore")  # of the peers, for their developers
 @pytest.mark.parametrize("n_classes", TASKS)
 @pytest.mark.parametrize("method", PACKAGES)
 def test_every_peer_is_scored(method, n_classes, monkeypatch):
@@ -167,6 +168,7 @@ def test_autogluon_has_the_time_of_the_pool(n_classes, monkeypatch):
     assert ("coverage" in found["pool"]) == (not n_classes)
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_autogluon_is_fitted():
     pytest.importorskip("autogluon.tabular")
     found = peers._autogluon_scores(TASKS[2], 5.0)

@@ -330,8 +330,13 @@ def _fit_realmlp(task: PeerTask) -> Fitted:
     if task.n_classes:
         options |= {"use_ls": False, "val_metric_name": "cross_entropy"}
     kind = pytabkit.RealMLP_TD_Classifier if task.n_classes else pytabkit.RealMLP_TD_Regressor
-    model = kind(**options).fit(task.frame(task.fold.train), task.y)
-    return Fitted(task.frame, model.predict_proba if task.n_classes else model.predict)
+    medians = task.frame(task.fold.train).median(numeric_only=True)
+
+    def prepare(part: NDArray[np.intp]) -> Any:
+        return task.frame(part).fillna(medians)  # it takes no missing numbers
+
+    model = kind(**options).fit(prepare(task.fold.train), task.y)
+    return Fitted(prepare, model.predict_proba if task.n_classes else model.predict)
 
 
 POOL, LIGHTGBM, CATBOOST, REALMLP = "pool", "lightgbm", "catboost", "realmlp"
