@@ -118,11 +118,15 @@ def test_the_best_setting_on_all_folds():
         seen.append((options["k"], fold))
         return losses.get(options["k"], [0.8, 0.8])[fold], 10 + 5 * fold
 
-    found = best_setting(trial, [{"k": k} for k in range(10)], [0, 1])
+    found = best_setting(trial, [{"k": k} for k in range(10)], [0, 1], 3)
     assert found.options == {"k": 1}
     assert found.loss == pytest.approx(0.2)
     assert found.rounds == 12
-    assert len([each for each in seen if each[1] == 1]) == peers.N_FINALISTS
+    assert len([each for each in seen if each[1] == 1]) == 3
+    # by the first fold alone the tenth is not among the best three
+    assert best_setting(trial, [{"k": k} for k in (1, 9)], [0]).options == {"k": 1}
+    losses[9] = [0.3, 0.0]
+    assert best_setting(trial, [{"k": k} for k in range(10)], [0, 1]).options == {"k": 9}
 
 
 @pytest.mark.filterwarnings("ignore")  # of the peers, for their developers
@@ -131,7 +135,7 @@ def test_the_best_setting_on_all_folds():
 def test_every_peer_is_scored(method, n_classes, monkeypatch):
     pytest.importorskip(PACKAGES[method])
     monkeypatch.setattr(peers, "N_SETTINGS", 3)
-    found = peer_scores(method, TASKS[n_classes])
+    found = peer_scores(method, peer_task(made(360, n_classes=n_classes), 0, 0))
     assert set(found) == {method}
     assert found[method]["loss"] < (0.9 * np.log(n_classes) if n_classes else 0.9)
     assert found[method]["fit"] > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -53,7 +53,7 @@ COVERAGE = 0.9
 """Of prediction intervals."""
 N_SETTINGS = 50
 N_FINALISTS = 5
-"""Settings of boosting that are evaluated on all folds; the others on the first only."""
+"""Settings of CatBoost that are evaluated on all folds; the others, for time, on the first only."""
 MAX_ROUNDS = 400
 EARLY_STOPPING_ROUNDS = 30
 TIMED_ROWS = 1_000
@@ -211,16 +211,21 @@ Trial = Callable[[dict[str, Any], Fold], tuple[float, int]]
 """Fits on one fold with early stopping; gives the held-out loss and the rounds."""
 
 
-def best_setting(trial: Trial, drawn: Iterable[dict[str, Any]], folds: Sequence[Fold]) -> Setting:
-    """Evaluate all settings on the first fold, and the best of them on all."""
+def best_setting(
+    trial: Trial, drawn: Sequence[dict[str, Any]], folds: Sequence[Fold],
+    n_finalists: int | None = None,
+) -> Setting:  # fmt: skip
+    """Evaluate all settings on all folds, or on the first one to find finalists for all."""
 
     def evaluate(options: dict[str, Any], folds: Sequence[Fold]) -> Setting:
         found = np.array([trial(options, fold) for fold in folds])
         loss, rounds = found.mean(axis=0)
         return Setting(float(loss), max(1, round(rounds)), options)
 
-    first = sorted((evaluate(each, folds[:1]) for each in drawn), key=lambda each: each.loss)
-    finalists = [evaluate(each.options, folds) for each in first[:N_FINALISTS]]
+    if n_finalists is not None:
+        first = sorted((evaluate(each, folds[:1]) for each in drawn), key=lambda each: each.loss)
+        drawn = [each.options for each in first[:n_finalists]]
+    finalists = [evaluate(each, folds) for each in drawn]
     return min(finalists, key=lambda each: each.loss)
 
 
@@ -311,7 +316,7 @@ def _fit_catboost(task: PeerTask) -> Fitted:
         return model.get_best_score()["validation"][loss], model.get_best_iteration() + 1
 
     drawn = catboost_settings(N_SETTINGS, task.seed)
-    best = best_setting(trial, drawn, parts)  # type: ignore[arg-type]
+    best = best_setting(trial, drawn, parts, N_FINALISTS)  # type: ignore[arg-type]
     model = catboost.CatBoost({**fixed, **best.options, "iterations": best.rounds})
     model.fit(catboost.Pool(X, y, cat_features=task.categories))
     kind = "Probability" if task.n_classes else "RawFormulaVal"
