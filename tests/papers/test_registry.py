@@ -14,7 +14,7 @@ def test_all_are_there():
         "flagship", "hiss-members", "hiss-multiclass", "hiss-readings", "hiss-table2",
         "hiss-table3", "inner-figure2", "inner-noise", "inner-sampling", "inner-table1",
         "inner-table2", "inner-table3", "inner-tree", "joint-figure1", "joint-figure2",
-        "joint-table2", "sources", "sources-multilevel",
+        "joint-table2", "pool-peers", "sources", "sources-multilevel",
     }  # fmt: skip
 
 

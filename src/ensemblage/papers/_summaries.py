@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 from scipy.stats import wilcoxon
 
 from ensemblage._core import count
-from ensemblage.evaluation import compare_methods
+from ensemblage.evaluation import compare_methods, holm
 from ensemblage.studies import CellResult, ResultRow
 
 Repeats: TypeAlias = Mapping[int, float]
 """One value per repeat."""
+
+MIN_TABLES = 6
+"""Fewest tables with which a difference can be significant."""
 
 Groups: TypeAlias = dict[tuple[Any, ...], list[CellResult]]
 
@@ -207,3 +210,35 @@ def friedman(
     test = f"{found.friedman_statistic:.2f}"
     # the sentence gives the p-value of Iman and Davenport
     return [f"Friedman's statistic of {whose} columns {named}: {test}. {found.sentence()}"]
+
+
+def relative_changes(
+    rows: Sequence[ResultRow], own: str, peers: Sequence[str], measure: str
+) -> list[str]:
+    """Compare a method with each of others by the relative change of a loss on each table."""
+    found = {}
+    for peer in peers:
+        names, scores = complete_scores(rows, (own, peer))
+        if peer != own and names:
+            found[peer] = scores[:, 0] / scores[:, 1] - 1
+    tested = [peer for peer, each in found.items() if len(each) >= MIN_TABLES and each.any()]
+    pvalues = dict(zip(tested, holm([wilcoxon(found[p]).pvalue for p in tested]), strict=True))
+    return [
+        f"{own} against {peer}: {measure} {each.mean():+.1%} on average (median "
+        f"{np.median(each):+.1%}), lower on {int((each < 0).sum())} of {len(each)} tables"
+        + (f", Wilcoxon p = {pvalues[peer]:.2g} after Holm." if peer in pvalues else ".")
+        for peer, each in found.items()
+    ]
+
+
+def failure_notes(results: Sequence[CellResult], names: Mapping[str, str]) -> list[str]:
+    """Say once for each method why cells of it failed."""
+    reasons: dict[str, list[str]] = {}
+    for each in results:
+        if each.error:
+            reasons.setdefault(str(each.cell.params["method"]), []).append(each.error)
+    return [
+        f"{names[method]} failed in {len(found)} cells, first with: "
+        f"{' '.join(found[0].split()).rstrip('.')}."
+        for method, found in reasons.items()
+    ]

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from ensemblage.papers._declaration import PaperScope, find_table
-from ensemblage.papers._summaries import entry
+from ensemblage.papers._summaries import entry, failure_notes
 from ensemblage.papers.sources import _multilevel as multilevel
 from ensemblage.papers.sources._multilevel import (
     CELLS,
@@ -14,7 +14,6 @@ from ensemblage.papers.sources._multilevel import (
     class_scores,
     comparison_sentences,
     expected_worst_coverage,
-    failure_notes,
     fixed_effects,
     mean_residual,
     multilevel_scores,
@@ -317,7 +316,7 @@ def test_entries_are_means_of_the_splits():
 
 
 def test_a_summary_says_what_failed():
-    assert failure_notes(RESULTS) == [
+    assert failure_notes(RESULTS, COLUMNS) == [
         "GPBoost failed in 1 cells, first with: ImportError: not there."
     ]
     found = tables_of(RESULTS)

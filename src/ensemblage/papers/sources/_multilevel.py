@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.special import expit
-from scipy.stats import binom, wilcoxon
+from scipy.stats import binom
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -19,7 +19,6 @@ from sklearn.preprocessing import StandardScaler
 
 from ensemblage._core import Fold, deal_folds, require
 from ensemblage.datasets import TableEncoder
-from ensemblage.evaluation import holm
 from ensemblage.papers._declaration import (
     PaperScope,
     PaperTable,
@@ -28,7 +27,14 @@ from ensemblage.papers._declaration import (
     paper_table,
     repeat_seed,
 )
-from ensemblage.papers._summaries import Groups, complete_scores, failed, grouped
+from ensemblage.papers._summaries import (
+    Groups,
+    complete_scores,
+    failed,
+    failure_notes,
+    grouped,
+    relative_changes,
+)
 from ensemblage.papers.sources._multilevel_tables import (
     CLASSIFICATION,
     HALF_OF,
@@ -64,8 +70,6 @@ COVERAGE = 0.9
 """Of prediction intervals."""
 MIN_WORST_ROWS = 10
 """Test rows of a source, at least, for it to be the worst."""
-MIN_TABLES = 6
-"""Fewest tables with which a difference can be significant."""
 DEPTHS = (4, 6)
 """Of CatBoost's trees."""
 CATBOOST_ROUNDS = 500
@@ -472,19 +476,7 @@ SECONDS = "seconds"
 
 def comparison_sentences(rows: Sequence[ResultRow], measure: str) -> list[str]:
     """Compare the source-aware pool with each peer, by relative changes over the tables."""
-    own, found = COLUMNS[AWARE], {}
-    for peer in COLUMNS.values():
-        names, scores = complete_scores(rows, (own, peer))
-        if peer != own and names:
-            found[peer] = scores[:, 0] / scores[:, 1] - 1
-    tested = [peer for peer, each in found.items() if len(each) >= MIN_TABLES and each.any()]
-    pvalues = dict(zip(tested, holm([wilcoxon(found[p]).pvalue for p in tested]), strict=True))
-    return [
-        f"{own} against {peer}: {measure} {each.mean():+.1%} on average (median "
-        f"{np.median(each):+.1%}), lower on {int((each < 0).sum())} of {len(each)} tables"
-        + (f", Wilcoxon p = {pvalues[peer]:.2g} after Holm." if peer in pvalues else ".")
-        for peer, each in found.items()
-    ]
+    return relative_changes(rows, COLUMNS[AWARE], list(COLUMNS.values()), measure)
 
 
 def best_peer_sentence(
@@ -573,19 +565,6 @@ def coverage_sentences(rows: Sequence[ResultRow]) -> list[str]:
     return sentences
 
 
-def failure_notes(results: Sequence[CellResult]) -> list[str]:
-    """Say once for each method why cells of it failed."""
-    reasons: dict[str, list[str]] = {}
-    for each in results:
-        if each.error:
-            reasons.setdefault(str(each.cell.params["method"]), []).append(each.error)
-    return [
-        f"{COLUMNS[method]} failed in {len(found)} cells, first with: "
-        f"{' '.join(found[0].split()).rstrip('.')}."
-        for method, found in reasons.items()
-    ]
-
-
 class MultilevelParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One method on one split of a table."""
 
@@ -634,7 +613,7 @@ class MultilevelStudy(PaperTable[int]):
             names = [each for each in scope.datasets if HALF_OF[task].get(each) == half]
             own = [each for each in results if each.cell.params["dataset"] in names]
             if names:
-                made += self._half(groups, scope, half, task, names, failure_notes(own))
+                made += self._half(groups, scope, half, task, names, failure_notes(own, COLUMNS))
         return made
 
     def _half(

