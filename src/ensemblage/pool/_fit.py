@@ -169,7 +169,7 @@ def cross_validate_large(
     for number in order_by_value(specs, data):
         spec, seed = specs[number], seeds[number]
         if not isinstance(spec, Boosting):
-            others.append((spec, seed))
+            others.append((spec.with_one_candidate() if spec.optional else spec, seed))
             continue
         n_threads = int(effective_n_jobs(n_jobs))
         found = grow_boosting(spec, data, seed, n_threads, max_rounds=max_rounds)

@@ -455,6 +455,10 @@ class MemberSpec:
         """Return a spec that is fitted to so many rows at most."""
         return replace(self, max_rows=min(n_rows, self.max_rows or n_rows))
 
+    def with_one_candidate(self) -> Self:
+        """Return a spec of the middle candidate, which is enough for many rows."""
+        return replace(self, candidates=(self.candidates[len(self.candidates) // 2],))
+
     def uses_all_rows(self, data: TrainingData) -> bool:
         return self.max_rows is None or self.max_rows >= len(data.y)
 
