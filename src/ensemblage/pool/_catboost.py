@@ -78,6 +78,7 @@ class BaseCatBoost(PackedTreesMixin, BaseEstimator):
         learning_rate: float = 0.06,
         max_depth: int | None = None,
         max_bins: int = 64,
+        n_leaf_steps: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -85,6 +86,7 @@ class BaseCatBoost(PackedTreesMixin, BaseEstimator):
         self.learning_rate = learning_rate
         self.max_depth = max_depth
         self.max_bins = max_bins
+        self.n_leaf_steps = n_leaf_steps
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -133,6 +135,7 @@ class BaseCatBoost(PackedTreesMixin, BaseEstimator):
                 "learning_rate": self.learning_rate,
                 "depth": self.max_depth or default_depth(objective),
                 "border_count": self.max_bins,
+                **({"leaf_estimation_iterations": self.n_leaf_steps} if self.n_leaf_steps else {}),
                 "thread_count": self.n_jobs or 1,
                 "random_seed": self.random_state or 0,
             }

@@ -227,7 +227,8 @@ class BaseEnsemblage(ColumnEffects):
             n_without, note = int((codes == UNKNOWN_SOURCE).sum()), self.source_pool_.note
             if n_without:
                 note += f" {count(n_without, 'row')} without a source: source-blind pool only."
-            self.leaderboard_ = replace(self.leaderboard_, note=note)
+            notes = filter(None, [self.leaderboard_.note, note])
+            self.leaderboard_ = replace(self.leaderboard_, note=" ".join(notes))
         return self
 
     def _correction(self, data: TrainingData) -> Correction | None:
@@ -267,9 +268,11 @@ class BaseEnsemblage(ColumnEffects):
         y, target = self._read_target(y)
         forms = {} if table is None else {TABLE: table}
         data = TrainingData(X, y, target, weights, [], groups is not None, indices, forms)
-        timed = self.time_budget is not None and isinstance(self.cv, Integral)
-        if timed and len(y) > LARGE_DATA_ROWS:
-            return data._replace(folds=holdout_fold(data.labels, fold_seed, groups))
+        if table is not None:
+            data = data._replace(has_categories="categorical" in self.encoder_.kinds_)
+        if isinstance(self.cv, Integral) and len(y) > LARGE_DATA_ROWS:
+            folds = holdout_fold(data.labels, fold_seed, groups)
+            return data._replace(folds=folds, is_large=True)
         return data._replace(folds=make_cv_folds(data.labels, self.cv, fold_seed, groups))
 
     def _store(self, pool: FittedPool) -> None:

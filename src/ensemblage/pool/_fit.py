@@ -20,13 +20,14 @@ from ensemblage._core import (
     draw_seeds,
     expect,
     expect_fitted,
+    listing,
     run_tasks,
     set_module,
     take_rows,
     warn_user,
 )
 from ensemblage.fusion import Fusion, LogLinearPool, resolve_fusion
-from ensemblage.pool._boosting import Boosting
+from ensemblage.pool._boosting import CATBOOST, Boosting
 from ensemblage.pool._leaderboard import ACCURACY, RMSE, Leaderboard, LeaderboardRow, OutOfFold
 from ensemblage.pool._member_spec import (
     BLIND,
@@ -49,9 +50,13 @@ Indices = NDArray[np.intp]
 AnyFusion = TypeVar("AnyFusion", bound=Fusion)
 
 LARGE_DATA_ROWS = 10_000
-"""With a time budget and more rows, one holdout set replaces folds, and boosting is first."""
+"""With more rows, one holdout set replaces folds, and boosting is first."""
+SECOND_SHARE_OF_ROUNDS = 0.5
+"""Rounds of a second boosting at most, as a share of those of the first; they take longer."""
 BOOSTING_SECONDS_PER_CLASS = 1.5
 """Seconds of boosting's cross-validation per class, at 1,000 rows on one core."""
+LARGE_BOOSTING_SECONDS_PER_CLASS = 0.08
+"""Seconds of boosting large data per class and 1,000 rows, on one core."""
 LONG_FIT_SECONDS = 40.0
 """Seconds from which a fit to many classes is announced."""
 PILOT_ROWS = 300
@@ -66,6 +71,8 @@ RESERVED_SHARE = 0.12
 """Share of the budget reserved for the fusion, and as a margin."""
 BOOSTING_SHARE = 0.7
 """Share of the budget for boosting large data; if it is used up, boosting is not refitted."""
+SECOND_BOOSTING_SHARE = 0.4
+"""Share of the remaining time for another one."""
 MIN_WEIGHT = 0.02
 """Least weight of a member; lighter ones cost time at prediction and gain nothing."""
 MIN_SHARE_OF_EQUAL = 0.2
@@ -149,6 +156,36 @@ def cross_validate_members(
     return tuned, failures
 
 
+def cross_validate_large(
+    specs: Sequence[MemberSpec], data: TrainingData, seeds: Sequence[int], n_jobs: int | None
+) -> tuple[list[TunedMember], list[MemberFailure]]:
+    """Grow boosting to its end on the holdout set, then tune the other members.
+
+    The first boosting is refitted on all rows. Of another the model of the training rows is kept: a
+    refit would take as long again, and gains little.
+    """
+    tuned: dict[str, TunedMember] = {}
+    failures, others, max_rounds = [], [], None
+    for number in order_by_value(specs, data):
+        spec, seed = specs[number], seeds[number]
+        if not isinstance(spec, Boosting):
+            others.append((spec.with_one_candidate() if spec.optional else spec, seed))
+            continue
+        n_threads = int(effective_n_jobs(n_jobs))
+        found = grow_boosting(spec, data, seed, n_threads, max_rounds=max_rounds)
+        if isinstance(found, MemberFailure):
+            failures.append(found)
+        elif max_rounds is None:
+            tuned[spec.name] = found._replace(model=None)
+            max_rounds = int(SECOND_SHARE_OF_ROUNDS * found.rounds)
+        else:
+            tuned[spec.name] = found
+    rest = [spec for spec, _ in others]
+    tuned_rest, failed = cross_validate_members(rest, data, [seed for _, seed in others], n_jobs)
+    tuned |= {each.spec.name: each for each in tuned_rest}
+    return [tuned[each.name] for each in specs if each.name in tuned], [*failures, *failed]
+
+
 class TimeBudget:
     """Seconds that remain of a budget, less those reserved for refits."""
 
@@ -193,9 +230,10 @@ def cross_validate_in_time(
 
 
 def order_by_value(specs: Sequence[MemberSpec], data: TrainingData) -> list[int]:
-    """Order members: a user's own, then by gain per second; on large data boosting is first.
+    """Order members: a user's own, then by gain per second.
 
-    The fast ones of the source-aware pool are before it.
+    On large data boosting is first, then what is for categories. The fast members of the
+    source-aware pool are before all.
     """
     known = CLASSIFIERS if data.target.is_classification else REGRESSORS
     ranks = {name: rank for rank, name in enumerate(known)}
@@ -203,20 +241,29 @@ def order_by_value(specs: Sequence[MemberSpec], data: TrainingData) -> list[int]
     def rank(number: int) -> int:
         spec = specs[number]
         if spec.reads in {BLIND, CODED}:
-            return -3
-        return -2 if _is_large_boosting(spec, data) else ranks.get(spec.name, -1)
+            return -5
+        if data.is_large and isinstance(spec, Boosting):
+            return -3 if spec.library == CATBOOST else -4
+        if data.is_large and data.has_categories and spec.for_categories:
+            return -2
+        return ranks.get(spec.name, -1)
 
     return sorted(range(len(specs)), key=rank)
 
 
-def _is_large_boosting(spec: MemberSpec, data: TrainingData) -> bool:
-    return isinstance(spec, Boosting) and len(data.folds) == 1 and len(data.y) > LARGE_DATA_ROWS
+def grow_boosting(
+    spec: Boosting, data: TrainingData, seed: int, n_threads: int, **limits: Any
+) -> TunedMember | MemberFailure:
+    """Boost one setting on the holdout set, until early stopping or a limit."""
+    grown = spec.to_the_end(n_threads, **limits)
+    tuned, failures = cross_validate_members([grown], data, [seed], None)
+    return tuned[0] if tuned else failures[0]
 
 
 def _try_in_time(
     spec: MemberSpec, data: TrainingData, seed: int, budget: TimeBudget
 ) -> TunedMember | MemberFailure:
-    if isinstance(spec, Boosting) and _is_large_boosting(spec, data):
+    if isinstance(spec, Boosting) and data.is_large:
         return _boost_in_time(spec, data, seed, budget)
     planned = plan_member(spec, data, seed, budget)
     if isinstance(planned, MemberFailure):
@@ -231,12 +278,11 @@ def _boost_in_time(
     spec: Boosting, data: TrainingData, seed: int, budget: TimeBudget
 ) -> TunedMember | MemberFailure:
     """Boost until early stopping or the time limit; refit on all rows if time remains."""
-    seconds = min(BOOSTING_SHARE * budget.seconds, budget.remaining())
-    timed = spec.in_time(seconds, budget.workers)
-    tuned, failures = cross_validate_members([timed], data, [seed], budget.n_jobs)
-    if not tuned:
-        return failures[0]
-    grown = tuned[0]
+    share = SECOND_BOOSTING_SHARE if spec.library == CATBOOST else 1.0
+    seconds = min(BOOSTING_SHARE * budget.seconds, share * budget.remaining())
+    grown = grow_boosting(spec, data, seed, budget.workers, seconds=seconds)
+    if isinstance(grown, MemberFailure):
+        return grown
     refit_seconds = grown.refit_share * grown.seconds * len(data.y) / len(data.folds[0].train)
     # fusing one member is fast: its reserve may be spent on the refit
     spare = budget.remaining() + RESERVED_SHARE * budget.seconds
@@ -475,12 +521,29 @@ class PoolFit(NamedTuple):
 def _announce_long_fit(specs: Sequence[MemberSpec], data: TrainingData) -> None:
     """Warn before boosting of many classes, which grows a tree for each in every round."""
     seconds = BOOSTING_SECONDS_PER_CLASS * data.n_outputs
-    if seconds >= LONG_FIT_SECONDS and any(isinstance(each, Boosting) for each in specs):
+    if data.is_large:
+        seconds = LARGE_BOOSTING_SECONDS_PER_CLASS * data.n_outputs * len(data.y) / 1_000
+    many = data.target.is_classification and data.n_outputs > 2
+    if many and seconds >= LONG_FIT_SECONDS and any(isinstance(each, Boosting) for each in specs):
         warn_user(
             f"y has {data.n_outputs} classes, and boosting grows a tree for each in every round: "
             f"the fit takes about {seconds:.0f} s or more of one core. Set `time_budget`, or name "
             "`members` without boosting, to save time."
         )
+
+
+def is_skipped(spec: MemberSpec, data: TrainingData) -> bool:
+    """Whether a member is fitted to these data in a time budget only."""
+    return data.is_large and spec.optional and not (spec.for_categories and data.has_categories)
+
+
+def note_of_skipped(names: list[str]) -> str:
+    if not names:
+        return ""
+    return (
+        f"Beyond {LARGE_DATA_ROWS:,} rows {listing(names)} {'is' if len(names) == 1 else 'are'} "
+        "fitted in a time budget only: set `time_budget`."
+    )
 
 
 def fit_pool(
@@ -504,12 +567,15 @@ def fit_pool(
         if spec.too_wide(data)
     ]
     pairs = [(spec, s) for spec, s in zip(specs, seeds, strict=True) if not spec.too_wide(data)]
-    narrow, seeds = [spec for spec, _ in pairs], [seed for _, seed in pairs]
+    skipped = [spec.name for spec, _ in pairs if budget is None and is_skipped(spec, data)]
+    pairs = [(spec, seed) for spec, seed in pairs if spec.name not in skipped]
+    chosen_specs, seeds = [spec for spec, _ in pairs], [seed for _, seed in pairs]
     if budget is None:
-        _announce_long_fit(narrow, data)
-        tuned, failed = cross_validate_members(narrow, data, seeds, n_jobs)
+        _announce_long_fit(chosen_specs, data)
+        tune = cross_validate_large if data.is_large else cross_validate_members
+        tuned, failed = tune(chosen_specs, data, seeds, n_jobs)
     else:
-        tuned, failed = cross_validate_in_time(narrow, data, seeds, budget)
+        tuned, failed = cross_validate_in_time(chosen_specs, data, seeds, budget)
     failures += failed
     while True:
         if not tuned:
@@ -542,6 +608,7 @@ def fit_pool(
         Leaderboard(
             tuple(leaderboard_rows(weights, tuned, data, pool_outputs, seconds)),
             tuple(f"{each.name} is left out: {each.reason}." for each in failures),
+            note=note_of_skipped(skipped),
             metric=ACCURACY if data.target.is_classification else RMSE,
         ),
         keep_out_of_fold(tuned, data, pool_outputs),
@@ -573,7 +640,7 @@ def leaderboard_rows(
                 None if weights is None else float(weights[k]),
                 each.seconds + refit_seconds,
                 predict_seconds,
-                min(len(data.y), each.spec.max_rows or len(data.y)),
+                n_fitted_rows(each, data),
             )
         )
     pool = LeaderboardRow(
@@ -586,6 +653,13 @@ def leaderboard_rows(
         len(data.y),
     )
     return [pool, *sorted(rows, key=lambda each: each.log_loss)]
+
+
+def n_fitted_rows(member: TunedMember, data: TrainingData) -> int:
+    """Return the rows that a member is fitted to; one that keeps its model, of one fold, to it."""
+    kept = member.model is not None and len(data.folds) == 1
+    available = len(data.folds[0].train) if kept else len(data.y)
+    return min(available, member.spec.max_rows or available)
 
 
 def keep_out_of_fold(

@@ -257,7 +257,8 @@ class TrainingData(NamedTuple):
 
     With ``has_groups`` no fold splits a group. ``indices`` are the rows' positions in the user's
     data, None for all. ``forms`` are the same rows in other forms, by name: ``TABLE`` before
-    encoding, unless nothing was encoded.
+    encoding, unless nothing was encoded. Data that ``is_large`` has one holdout set; few members
+    are fitted to it, unless there is a time budget.
     """
 
     X: Any
@@ -268,6 +269,8 @@ class TrainingData(NamedTuple):
     has_groups: bool = False
     indices: Indices | None = None
     forms: Mapping[str, Any] = MappingProxyType({})
+    has_categories: bool = False
+    is_large: bool = False
 
     def weights_at(self, rows: Indices) -> Doubles | None:
         return None if self.weights is None else self.weights[rows]
@@ -387,7 +390,8 @@ class TunedMember(NamedTuple):
     """A tuned member, with its seed and its out-of-fold outputs.
 
     ``outputs`` are (n_samples, n_outputs), NaN for a row that no fold tests; ``chosen`` is the
-    index of the candidate, and ``refit_share`` the share of its ``seconds`` that a refit takes.
+    index of the candidate, ``refit_share`` the share of its ``seconds`` that a refit takes, and
+    ``rounds`` those that boosting took to its end.
     ``fold_choices`` are the candidates chosen without each of the scoring folds, and
     ``fold_outputs`` their outputs.
     """
@@ -399,6 +403,7 @@ class TunedMember(NamedTuple):
     seconds: float
     model: Any = None
     refit_share: float = 1.0
+    rounds: int = 0
     fold_choices: tuple[int, ...] = ()
     fold_outputs: tuple[Doubles, ...] = ()
 
@@ -414,7 +419,8 @@ class MemberSpec:
     ``group`` is where its diversity is. A fit to n rows costs (n + ``cost_offset``) to the power of
     ``cost_exponent``. It is fitted to at most ``max_rows`` rows, drawn at random; with more columns
     than ``max_columns`` it is dropped; None for no limit. It takes the form ``reads`` of the rows,
-    where they have it. With ``numeric`` it is a regressor.
+    where they have it. With ``numeric`` it is a regressor. If it is ``optional``, it is fitted to
+    large data in a time budget only; with ``for_categories`` also to data with categories.
     """
 
     name: str
@@ -426,6 +432,8 @@ class MemberSpec:
     max_columns: int | None = None
     reads: str = ENCODED
     numeric: bool = False
+    optional: bool = False
+    for_categories: bool = False
 
     def relative_cost(self, n_rows: int) -> float:
         """Cost of a fit, up to a constant factor."""
@@ -446,6 +454,10 @@ class MemberSpec:
     def limited(self, n_rows: int) -> Self:
         """Return a spec that is fitted to so many rows at most."""
         return replace(self, max_rows=min(n_rows, self.max_rows or n_rows))
+
+    def with_one_candidate(self) -> Self:
+        """Return a spec of the middle candidate, which is enough for many rows."""
+        return replace(self, candidates=(self.candidates[len(self.candidates) // 2],))
 
     def uses_all_rows(self, data: TrainingData) -> bool:
         return self.max_rows is None or self.max_rows >= len(data.y)
@@ -487,25 +499,32 @@ class MemberSpec:
         self, data: TrainingData, tried: Sequence[FoldPredictions], seed: int
     ) -> TunedMember:
         """Choose the candidate with the least out-of-fold loss; once more without each fold."""
-        n_candidates = len(tried[0].outputs)
-        outputs = np.full((n_candidates, len(data.y), data.n_outputs), np.nan)
+        n_candidates, tested = len(tried[0].outputs), data.tested
+        outputs = np.full((n_candidates, len(tested), data.n_outputs), np.nan)
         for part, each in zip(self.parts(data), tried, strict=True):
-            outputs[:, slice(None) if part is None else part.test] = each.outputs
-        tested, seconds = data.tested, sum(each.seconds for each in tried)
+            at = slice(None) if part is None else np.searchsorted(tested, part.test)
+            outputs[:, at] = each.outputs
+        seconds = sum(each.seconds for each in tried)
         best = self.choose(outputs, data, tested, tried)
         choices = []
         for number, fold in enumerate(data.scoring_folds if n_candidates > 1 else ()):
             others = [each for k, each in enumerate(tried) if k != number or len(tried) == 1]
-            choices.append(self.choose(outputs, data, tested[fold.train], others))
+            choices.append(self.choose(outputs[:, fold.train], data, tested[fold.train], others))
+
+        def of_all_rows(candidate: int) -> Doubles:
+            found = np.full((len(data.y), data.n_outputs), np.nan)
+            found[tested] = outputs[candidate]
+            return found
+
         return TunedMember(
-            self, seed, outputs[best], best, seconds, tried[0].model,
-            fold_choices=tuple(choices), fold_outputs=tuple(outputs[each] for each in choices),
+            self, seed, of_all_rows(best), best, seconds, tried[0].model,
+            fold_choices=tuple(choices), fold_outputs=tuple(map(of_all_rows, choices)),
         )  # fmt: skip
 
     def choose(
         self, outputs: Doubles, data: TrainingData, rows: Indices, tried: Sequence[FoldPredictions]
     ) -> int:
-        """Return the candidate with the least loss on some rows."""
+        """Return the candidate with the least loss on some rows, whose outputs are given."""
         if len(outputs) == 1:
             return 0
         losses = [self.loss(each, data, rows) for each in outputs]
@@ -516,8 +535,8 @@ class MemberSpec:
         return np.ones(len(tried[0].outputs), dtype=bool)
 
     def loss(self, outputs: Doubles, data: TrainingData, rows: Indices) -> float:
-        """Mean log loss on some rows after calibration to them."""
-        calibrated = calibrate_member(outputs[rows], data, rows)
+        """Mean log loss on some rows, whose outputs are given, after calibration to them."""
+        calibrated = calibrate_member(outputs, data, rows)
         return mean_loss(data.target.row_losses(calibrated, data.y[rows]), data.weights_at(rows))
 
     def build(self, chosen: int) -> Any:

@@ -48,12 +48,12 @@ SVM_GRID = [(C, gamma) for C in (1.0, 10.0, 100.0) for gamma in ("scale", 0.01, 
 def _logistic() -> MemberSpec:
     grid = (0.01, 0.1, 1.0, 10.0, 100.0)
     candidates = tuple(ScaledLogisticRegression(C=C, max_iter=500) for C in grid)
-    return MemberSpec("logistic", STANDARD, candidates)
+    return MemberSpec("logistic", STANDARD, candidates, for_categories=True)
 
 
 def _ridge() -> MemberSpec:
     candidates = tuple(ScaledRidge(alpha) for alpha in (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0))
-    return MemberSpec("ridge", STANDARD, candidates, numeric=True)
+    return MemberSpec("ridge", STANDARD, candidates, numeric=True, for_categories=True)
 
 
 def _svm(*, numeric: bool = False) -> MemberSpec:
@@ -165,9 +165,11 @@ def resolve_members(
             )
         names = [each for each in pools[members] if each != "catboost" or has_catboost()]
         specs = [_resolve_member(each, numeric) for each in names]
+        if any(isinstance(each, Boosting) for each in specs):
+            specs = [replace(each, optional=not isinstance(each, Boosting)) for each in specs]
     elif len(members) == 0:
         raise ValueError("members is an empty list; a pool needs at least one member.")
-    else:  # a listed member is used with any number of columns
+    else:  # a listed member is used with any number of columns and rows
         named = [replace(_resolve_member(each, numeric), max_columns=None) for each in members]
         specs = _with_unique_names(named)
     for each in specs if weighted else ():

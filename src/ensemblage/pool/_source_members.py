@@ -279,7 +279,9 @@ def source_aware_members(
             "boosting-by-source", GROUP, SETTINGS_GRID,
             reads=BY_SOURCE, numeric=numeric, library=library, categorical=tuple(codes),
         ),
-        OutOfBag("forest-by-source", GROUP, (forest,), reads=BY_SOURCE, numeric=numeric),
+        OutOfBag(
+            "forest-by-source", GROUP, (forest,), reads=BY_SOURCE, numeric=numeric, optional=True
+        ),
         *(MemberSpec(name, "all", (given,), reads=form, numeric=numeric)
           for name, form in passed_on),
     ]  # fmt: skip
