@@ -73,7 +73,7 @@ def test_the_compiled_kernel_is_the_python_one():
     rng = np.random.default_rng(0)
     values = np.sort(rng.normal(size=80))
     labels = (values + rng.normal(size=80) > 0).astype(np.int64)
-    arguments = (values, labels, np.ones(80), 2)
+    arguments = (values, labels, np.ones(80), *np.empty((4, 2)))
     assert 0 < cut_row(*arguments) == cut_row.python(*arguments)
 
 

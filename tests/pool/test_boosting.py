@@ -13,7 +13,9 @@ from ensemblage.pool._boosting import (
     _staged_predictions,
     as_probabilities,
     check_text,
+    pack_text,
 )
+from ensemblage.pool._compact_members import sum_leaf_values
 from ensemblage.pool._member_spec import FoldPredictions, fit_clone, log_loss
 
 LIBRARIES = ["lightgbm", "sklearn"]
@@ -148,6 +150,34 @@ def test_two_classes_and_labels_that_are_not_consecutive(rows):
     model = LightGBMClassifier(10, max_leaf_nodes=4).fit(rows.X, y)
     assert model.classes_.tolist() == [3, 7]
     np.testing.assert_allclose(model.predict_proba(rows.X)[:, 1], model.booster_.predict(rows.X))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("smallest", [2, 1000])  # the latter: trees of one leaf
+def test_packed_trees_add_up_to_the_bits_of_lightgbm(rows, n_classes, smallest):
+    pytest.importorskip("lightgbm")
+    model = LightGBMClassifier(20, min_samples_leaf=smallest).fit(rows.X, rows.y % n_classes)
+    trees = pack_text(model.booster_.model_to_string())
+    assert (trees.roots >= 0).all() == (smallest == 2)
+    new = np.concatenate([rows.X, 9 * rows.X, np.where(rows.X > 0, np.inf, -1e-40)])
+    found = sum_leaf_values(trees, new, 1 if n_classes == 2 else 3)
+    expected = model.booster_.predict(new, raw_score=True)
+    np.testing.assert_array_equal(found, expected.reshape(found.shape))
+
+
+def test_splits_by_categories_and_of_missing_values_are_left_to_lightgbm(rows):
+    pytest.importorskip("lightgbm")
+    X, missing = rows.X.copy(), rows.X.copy()
+    X[:, 0], missing[::3, 0] = np.arange(len(X)) % 3, np.nan
+    by_category = LightGBMClassifier(5, categorical=(0,)).fit(X, X[:, 0].astype(int))
+    of_missing = LightGBMClassifier(5).fit(missing, np.isnan(missing[:, 0]).astype(int))
+    for model, table in [(by_category, X), (of_missing, missing)]:
+        assert pack_text(model.booster_.model_to_string()) is None
+        assert (model.predict(table) == model.predict(table.astype(object))).all()
+    plain = LightGBMClassifier(5).fit(rows.X, rows.y)
+    np.testing.assert_allclose(plain.predict_proba(missing), plain.booster_.predict(missing))
+    with pytest.raises(Exception, match="number of features"):
+        plain.predict_proba(rows.X[:, :3])
 
 
 def test_any_number_of_threads_gives_the_same_bits(fitted, rows):

@@ -83,8 +83,9 @@ def test_equals_the_slow_traversal_and_adds_up_to_one(seed, n_trees, n_rows):
     np.testing.assert_allclose(found, np.reshape(shares(trees, rows), (n_rows, 3)), atol=1e-6)
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
     plain = np.zeros((n_rows, 3))
-    if n_rows:
-        _add_leaves.python(trees, rows, plain)
+    buffers = np.empty((4, n_rows + 1), np.uint64)
+    columns = np.ascontiguousarray(rows.T, dtype=float)
+    _add_leaves.python(*trees, columns, plain, *buffers, np.empty(n_rows + 1, np.int64))
     np.testing.assert_array_equal(plain / n_trees, found)
 
 

@@ -15,73 +15,81 @@ NO_CUT = -1
 """Stands for a range that is not cut."""
 RESIDUE = 1e-9
 """Weight of a class up to which it counts as absent: the rounding error of its subtractions."""
+LOG_2 = math.log(2.0)
 
 
 @compiled
-def count_side(counts: Doubles, floor: float, terms: float) -> tuple[float, float, float, int]:
+def count_side(counts: Doubles, floor: float, terms: float) -> tuple[float, float, float, float]:
     r"""Sum up the classes of one side; those with a weight up to the floor are absent.
 
     Returns ``terms`` plus :math:`\sum n_c \ln n_c`, the weight of all classes, and weight and
     number of those present.
     """
-    all_weight, weight, n_present = 0.0, 0.0, 0
+    all_weight, weight, n_present = 0.0, 0.0, 0.0
     for k in range(len(counts)):
-        all_weight += counts[k]
-        if counts[k] > floor:
-            terms += counts[k] * np.log(counts[k])
-            weight += counts[k]
-            n_present += 1
+        count = counts[k]
+        all_weight += count
+        if count > floor:
+            terms += count * math.log(count)
+            weight += count
+            n_present += 1.0
     return terms, all_weight, weight, n_present
 
 
 @compiled
-def bits(terms: float, weight: float, times: float) -> float:
-    """Multiple of the entropy, in bits, of the classes that are present."""
-    entropy: float = times * -(terms - weight * np.log(weight)) / (weight * np.log(2.0))
-    return entropy
+def side_bits(counts: Doubles, floor: float) -> float:
+    """Entropy of the classes that are present on a side, in bits, times their number."""
+    terms, _, weight, n_present = count_side(counts, floor, 0.0)
+    bits: float = n_present * -(terms - weight * math.log(weight)) / (weight * LOG_2)
+    return bits
 
 
 @compiled
 def cut_row(  # noqa: C901  rows, classes
-    values: Doubles, labels: NDArray[np.int64], weights: Doubles, n_classes: int
+    values: Doubles,
+    labels: NDArray[np.int64],
+    weights: Doubles,
+    left: Doubles,
+    right: Doubles,
+    best_left: Doubles,
+    best_right: Doubles,
 ) -> int:
     r"""Find the row after which a sorted range is cut, or ``NO_CUT``.
 
     The entropies are summed as :math:`n_c \ln n_c` terms, class by class, left before right, so
-    that equal candidates stay equal in floating point.
+    that equal candidates stay equal in floating point. The last four are buffers, (n_classes,).
     """
-    left, right = np.empty(n_classes), np.empty(n_classes)
-    best_left, best_right = np.empty(n_classes), np.empty(n_classes)
-    for k in range(n_classes):  # np.zeros is compiled too, and nothing else here needs it
+    for k in range(len(left)):
         left[k], right[k] = 0.0, 0.0
     for i in range(len(values)):
         right[labels[i]] += weights[i]
     terms, _, weight, n_present = count_side(right, 0.0, 0.0)
-    if n_present < 2:
+    if n_present < 2.0:
         return NO_CUT
-    prior = bits(terms, weight, 1.0)
+    prior = -(terms - weight * math.log(weight)) / (weight * LOG_2)
     best, row = prior, NO_CUT
     for i in range(len(values) - 1):
         left[labels[i]] += weights[i]
         right[labels[i]] -= weights[i]
         if values[i] < values[i + 1]:
             terms, below, _, _ = count_side(left, 0.0, 0.0)
-            terms, above, _, _ = count_side(right, RESIDUE, terms - below * np.log(below))
-            terms -= above * np.log(above)
-            entropy = -terms / ((below + above) * np.log(2.0))
+            terms, above, _, _ = count_side(right, RESIDUE, terms - below * math.log(below))
+            terms -= above * math.log(above)
+            entropy = -terms / ((below + above) * LOG_2)
             if entropy < best:
                 best, row = entropy, i
-                for k in range(n_classes):  # assigning arrays would take seconds to compile
+                for k in range(len(left)):  # assigning arrays would take seconds to compile
                     best_left[k], best_right[k] = left[k], right[k]
     if row == NO_CUT or prior - best <= 0.0:
         return NO_CUT
-    low_terms, _, low_weight, n_low = count_side(best_left, RESIDUE, 0.0)
-    high_terms, _, high_weight, n_high = count_side(best_right, RESIDUE, 0.0)
-    sides = bits(low_terms, low_weight, n_low) + bits(high_terms, high_weight, n_high)
-    choices = 3.0**n_present - 2.0 if n_present < 600 else 3.0**600
-    delta = np.log(choices) / np.log(2.0) - (n_present * prior - sides)
-    cost = (np.log(max(weight - 1.0, 1.0)) / np.log(2.0) + delta) / weight
-    return row if prior - best > cost else NO_CUT
+    sides = side_bits(best_left, RESIDUE) + side_bits(best_right, RESIDUE)
+    choices = 3.0  # to the power of the classes; the operator takes a while to compile
+    for _ in range(1, int(n_present) if n_present < 600.0 else 600):
+        choices *= 3.0
+    choices -= 2.0 if n_present < 600.0 else 0.0
+    delta = math.log(choices) / LOG_2 - (n_present * prior - sides)
+    rows_cost = math.log(weight - 1.0) / LOG_2 if weight > 2.0 else 0.0
+    return row if prior - best > (rows_cost + delta) / weight else NO_CUT
 
 
 def halfway(below: float, above: float) -> float:
@@ -105,10 +113,10 @@ def mdlp_cut_points(
     are then cut in turn.
     """
     cuts: list[float] = []
-    waiting = [(0, len(values))]
+    waiting, buffers = [(0, len(values))], np.empty((4, n_classes))
     while waiting:
         low, high = waiting.pop()
-        row = cut_row(values[low:high], labels[low:high], weights[low:high], n_classes)
+        row = cut_row(values[low:high], labels[low:high], weights[low:high], *buffers)
         if row != NO_CUT:
             middle = low + row + 1
             cuts.append(halfway(float(values[middle - 1]), float(values[middle])))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import lgamma
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -235,69 +235,10 @@ def leave_one_out_scores(
     return scores
 
 
-@compiled
-def fill_factors(  # noqa: C901  entries, classes
-    counts: Doubles, n_entries: int, smoothing: float, n_own: int, totals: Doubles, factors: Doubles
-) -> None:
-    r"""Compute the factors :math:`p_k b / a` of each entry with a row, in place.
-
-    ``counts`` has shape (n_groups, n_own, n_classes) and ``factors`` one more axis of classes,
-    both flat; the first ``n_entries`` counts are used. The factor of the row's own class is 1.
-    ``totals``, (n_classes,), is a buffer.
-    """
-    n_classes = len(totals)
-    block = n_own * n_classes
-    for start in range(0, n_entries, block):
-        for k in range(n_classes):
-            totals[k] = smoothing * n_own
-        for entry in range(start, start + block, n_classes):
-            for k in range(n_classes):
-                totals[k] += counts[entry + k]
-        for entry in range(start, start + block, n_classes):
-            for y in range(n_classes):
-                if counts[entry + y] > 0.0:
-                    odds = (totals[y] - 1.0) / (counts[entry + y] - 1.0 + smoothing)
-                    for k in range(n_classes):
-                        p = (counts[entry + k] + smoothing) / totals[k]
-                        factors[(entry + y) * n_classes + k] = p * odds
-                    factors[(entry + y) * n_classes + y] = 1.0
-
-
-@compiled
-def score_entries(  # noqa: C901  each metric has its own loop: rows are many
-    labels: Codes, view: OneView, entries: Codes, factors: Doubles, metric: int
-) -> float:
-    """Sum up the rows' weighted scores by the factors of their entries."""
-    rows, weights, ratios = view.rows, view.weights, view.ratios
-    n_classes, score = ratios.shape[1], 0.0
-    if metric == ACCURACY:
-        for i in range(len(rows)):
-            f, y, correct = entries[i] * n_classes, labels[rows[i]], 1.0
-            for k in range(n_classes):
-                if wins(ratios[i, k] * factors[f + k], 1.0, k < y):
-                    correct = 0.0
-            score += weights[i] * correct
-    elif metric == PROBABILITY and n_classes == 2:
-        for i in range(len(rows)):
-            f = entries[i] * 2
-            both = ratios[i, 0] * factors[f] + ratios[i, 1] * factors[f + 1]
-            score += weights[i] / both
-    else:
-        for i in range(len(rows)):
-            f, total = entries[i] * n_classes, 0.0
-            for k in range(n_classes):
-                total += ratios[i, k] * factors[f + k]
-            if metric == PROBABILITY:
-                score += weights[i] / total
-            else:
-                score -= weights[i] * np.log(total)
-    return score
-
-
-@compiled
 def leave_one_out_scores_by_entry(
     nodes: Nodes,
     family: Family,
+    n_entries: int,
     extras: Integers,
     views: RowViews,
     ratios: Doubles,
@@ -310,39 +251,102 @@ def leave_one_out_scores_by_entry(
     on its entry and its ratios: the factors :math:`p_k b / a` are computed once per entry, and a
     row needs :math:`C` products and one division.
     """
-    labels, own, configuration = nodes.codes[CLASS], nodes.codes[family.node], family.configuration
-    n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
-    block = n_own * n_classes
-    counts = np.empty(family.n_configurations * widest_split(nodes, family, extras) * block)
-    factors, totals = np.empty(len(counts) * n_classes), np.empty(n_classes)
+    n_classes, n_rows = ratios.shape[1], int(np.diff(views.starts).max())
     scores = np.empty((len(views.starts) - 1, len(extras)))
-    for e in range(len(scores)):
-        view = view_of(views, ratios, e)
-        rows, weights = view.rows, view.weights
-        size, weight = len(rows), 0.0
-        outer, inner = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-        entries = np.empty(size, dtype=np.int32)
-        for i in range(size):
-            m = rows[i]
-            outer[i] = configuration[m]
-            inner[i] = own[m] * n_classes + labels[m]
-            weight += weights[i]
-        for c in range(len(extras)):
-            column, n_extra = split_by(nodes, family, extras[c])
-            n_entries = family.n_configurations * n_extra * block
-            for entry in range(n_entries):
-                counts[entry] = 0.0
-            for i in range(size):
-                g = outer[i] * n_extra + column[rows[i]] if n_extra > 1 else outer[i]
-                entries[i] = g * block + inner[i]
-                counts[entries[i]] += weights[i]
-            fill_factors(counts, n_entries, smoothing, n_own, totals, factors)
-            scores[e, c] = score_entries(labels, view, entries, factors, metric) / weight
+    # given arrays compile faster than arrays and tuples made inside
+    score_by_entry(
+        *nodes, family.node, family.configuration, family.n_configurations,
+        extras, *views[:3], ratios, smoothing, metric,
+        np.empty(n_entries), np.empty(n_entries * n_classes), np.empty(n_classes),
+        np.empty((3, n_rows), np.int32), scores,
+    )  # fmt: skip
     return scores
 
 
 @compiled
-def add_log_ratios(  # noqa: C901  views, rows, classes
+def score_by_entry(  # noqa: C901, PLR0912  in one piece: each further function takes long to compile
+    codes: Codes,
+    n_categories: Integers,
+    node: int,
+    configuration: Codes,
+    n_configurations: int,
+    extras: Integers,
+    rows: Integers,
+    starts: Integers,
+    weights: Doubles,
+    ratios: Doubles,
+    smoothing: float,
+    metric: int,
+    counts: Doubles,
+    factors: Doubles,
+    totals: Doubles,
+    buffers: Codes,
+    scores: Doubles,
+) -> None:
+    r"""Fill the scores, (n_views, n_extras).
+
+    ``counts`` has shape (n_groups, n_own, n_classes), and ``factors``, the :math:`p_k b / a` of
+    each entry with a row, one more axis of classes; both are flat. The factor of the row's own
+    class is 1. ``totals``, (n_classes,), and ``buffers``, (3, n_rows), are scratch.
+    """
+    n_classes, n_own = len(totals), n_categories[node]
+    block = n_own * n_classes
+    labels, outer, inner, entries = codes[CLASS], buffers[0], buffers[1], buffers[2]
+    for e in range(len(starts) - 1):
+        first, last, weight = starts[e], starts[e + 1], 0.0
+        for i in range(first, last):
+            m = rows[i]
+            outer[i - first] = configuration[m]
+            inner[i - first] = codes[node, m] * n_classes + labels[m]
+            weight += weights[i]
+        for c in range(len(extras)):
+            extra = extras[c]  # tables are always by class, so the class splits none
+            n_extra = n_categories[extra] if extra not in (CLASS, NO_EXTRA) else 1
+            n_entries = n_configurations * n_extra * block
+            for entry in range(n_entries):
+                counts[entry] = 0.0
+            for i in range(last - first):
+                g = outer[i] * n_extra
+                if n_extra > 1:
+                    g += codes[extra, rows[first + i]]
+                entries[i] = g * block + inner[i]
+                counts[entries[i]] += weights[first + i]
+            for start in range(0, n_entries, block):
+                for k in range(n_classes):
+                    totals[k] = smoothing * n_own
+                for entry in range(start, start + block, n_classes):
+                    for k in range(n_classes):
+                        totals[k] += counts[entry + k]
+                for entry in range(start, start + block, n_classes):
+                    for y in range(n_classes):
+                        if counts[entry + y] > 0.0:
+                            odds = (totals[y] - 1.0) / (counts[entry + y] - 1.0 + smoothing)
+                            for k in range(n_classes):
+                                p = (counts[entry + k] + smoothing) / totals[k]
+                                factors[(entry + y) * n_classes + k] = p * odds
+                            factors[(entry + y) * n_classes + y] = 1.0
+            score = 0.0
+            if metric == ACCURACY:
+                for i in range(first, last):
+                    f, correct = entries[i - first] * n_classes, 1.0
+                    for k in range(n_classes):
+                        if wins(ratios[i, k] * factors[f + k], 1.0, k < labels[rows[i]]):
+                            correct = 0.0
+                    score += weights[i] * correct
+            else:
+                for i in range(first, last):
+                    f = entries[i - first] * n_classes
+                    total = ratios[i, 0] * factors[f] + ratios[i, 1] * factors[f + 1]
+                    for k in range(2, n_classes):
+                        total += ratios[i, k] * factors[f + k]
+                    if metric == PROBABILITY:
+                        score += weights[i] / total
+                    else:
+                        score -= weights[i] * math.log(total)
+            scores[e, c] = score / weight
+
+
+def add_log_ratios(
     nodes: Nodes,
     family: Family,
     views: RowViews,
@@ -355,40 +359,61 @@ def add_log_ratios(  # noqa: C901  views, rows, classes
     The row itself is left out. ``log_ratios`` has shape (n_entries, n_classes); a sign of -1
     removes the feature.
     """
-    rows, weights, left_out = views.rows, views.weights, views.left_out
-    n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
-    labels, own, configuration = nodes.codes[CLASS], nodes.codes[family.node], family.configuration
-    block, floor = n_own * n_classes, smoothing * n_own
-    counts = np.empty(family.n_configurations * block)
-    totals = np.empty(family.n_configurations * n_classes)
-    entries = np.empty(len(rows), dtype=np.int64)
+    n_classes, n_configurations = log_ratios.shape[1], family.n_configurations
+    n_counts = n_configurations * int(nodes.n_categories[family.node]) * n_classes
     # if one whole row is left out, rows of an entry have the same logarithms
-    shared = len(counts) <= len(rows)
-    known = np.empty((len(counts) if shared else 1, n_classes))
-    stamps = np.empty(len(known), dtype=np.int64)
-    for j in range(len(stamps)):
-        stamps[j] = -1
-    for e in range(len(views.starts) - 1):
+    n_known = n_counts if n_counts <= len(views.rows) else 1
+    add_ratios(
+        *nodes, family.node, family.configuration, *views, smoothing, sign, log_ratios,
+        np.empty(n_counts), np.empty(n_configurations * n_classes),
+        np.empty((n_known, n_classes)), np.full(n_known, -1),
+    )  # fmt: skip
+
+
+@compiled
+def add_ratios(
+    codes: Codes,
+    n_categories: Integers,
+    node: int,
+    configuration: Codes,
+    rows: Integers,
+    starts: Integers,
+    weights: Doubles,
+    left_out: Doubles,
+    smoothing: float,
+    sign: float,
+    log_ratios: Doubles,
+    counts: Doubles,
+    totals: Doubles,
+    known: Doubles,
+    stamps: Integers,
+) -> None:
+    """Add the ratios; ``known`` are those of each entry in the view of its stamp, or of one row."""
+    n_classes, n_own = log_ratios.shape[1], n_categories[node]
+    shared, floor = len(known) == len(counts), smoothing * n_own
+    for e in range(len(starts) - 1):
         for j in range(len(counts)):
             counts[j] = 0.0
         for j in range(len(totals)):
             totals[j] = 0.0
-        for i in range(views.starts[e], views.starts[e + 1]):
+        for i in range(starts[e], starts[e + 1]):
             m = rows[i]
-            entries[i] = configuration[m] * block + own[m] * n_classes + labels[m]
-            counts[entries[i]] += weights[i]
-            totals[configuration[m] * n_classes + labels[m]] += weights[i]
-        for i in range(views.starts[e], views.starts[e + 1]):
-            entry = entries[i] if shared else 0
+            g, y = configuration[m], codes[CLASS, m]
+            counts[(g * n_own + codes[node, m]) * n_classes + y] += weights[i]
+            totals[g * n_classes + y] += weights[i]
+        for i in range(starts[e], starts[e + 1]):
+            m = rows[i]
+            y, group = codes[CLASS, m], configuration[m] * n_classes
+            first = group * n_own + codes[node, m] * n_classes
+            entry = first + y if shared else 0
             if stamps[entry] != e or left_out[i] != 1.0:
-                removed, y = left_out[i], entries[i] % n_classes
+                removed = left_out[i]
                 stamps[entry] = e if shared and removed == 1.0 else -1
-                first, group = entries[i] - y, entries[i] // block * n_classes
                 a = counts[first + y] - removed + smoothing
                 b = totals[group + y] - removed + floor
                 for k in range(n_classes):
                     p = (counts[first + k] + smoothing) / (totals[group + k] + floor)
-                    known[entry, k] = np.log(p * b / a) if k != y else 0.0
+                    known[entry, k] = math.log(p * b / a) if k != y else 0.0
             for k in range(n_classes):
                 log_ratios[i, k] += sign * known[entry, k]
 
@@ -435,11 +460,11 @@ def local_scores(  # noqa: C901  views, candidates, groups, categories
                     if by_likelihood:
                         score += n * np.log(n) if n > 0.0 else 0.0
                     elif n > 0.0:
-                        score += lgamma(n + prior) - lgamma(prior)
+                        score += math.lgamma(n + prior) - math.lgamma(prior)
                 if by_likelihood:
                     score -= total * np.log(total) if total > 0.0 else 0.0
                 elif total > 0.0:
-                    score += lgamma(n_own * prior) - lgamma(total + n_own * prior)
+                    score += math.lgamma(n_own * prior) - math.lgamma(total + n_own * prior)
             if metric == BIC:
                 score -= 0.5 * np.log(size) * n_possible * n_extra * (n_own - 1)
             scores[e, c] = score

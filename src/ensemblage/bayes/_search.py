@@ -364,7 +364,8 @@ def compress_views(views: Doubles, importance: bool = False) -> RowViews:
     starts = np.concatenate([[0], np.cumsum(np.bincount(view, minlength=len(views)))])
     weights = views[view, rows]
     left_out = weights if importance else np.minimum(weights, 1.0)
-    return RowViews(rows, starts.astype(np.int64), weights, left_out)
+    # contiguous: kernels are compiled for one layout
+    return RowViews(np.ascontiguousarray(rows), starts.astype(np.int64), weights, left_out)
 
 
 class NetworkMeasure(ABC):
@@ -460,7 +461,9 @@ class LeaveOneOutMeasure(NetworkMeasure):
         """
         family, widest = self._family(candidates)
         by_entry = [self._by_entry(family, widest, size) for size in sizes]
-        scores = {way: self._score_family(candidates, family, way) for way in set(by_entry)}
+        scores = {
+            way: self._score_family(candidates, family, widest, way) for way in set(by_entry)
+        }
         return [scores[way][:size] for way, size in zip(by_entry, sizes, strict=True)]
 
     def item_losses(self, candidates: Candidates, best: int, view: Doubles) -> Doubles:
@@ -536,15 +539,17 @@ class LeaveOneOutMeasure(NetworkMeasure):
     def _score(self, candidates: Candidates) -> Doubles:
         family, widest = self._family(candidates)
         by_entry = self._by_entry(family, widest, self.n_views)
-        return self._score_family(candidates, family, by_entry)
+        return self._score_family(candidates, family, widest, by_entry)
 
-    def _score_family(self, candidates: Candidates, family: Family, by_entry: bool) -> Doubles:
+    def _score_family(
+        self, candidates: Candidates, family: Family, widest: int, by_entry: bool
+    ) -> Doubles:
         structure, node, extras = candidates
         ratios = self._ratios_without(structure, node)
-        kernel = leave_one_out_scores_by_entry if by_entry else leave_one_out_scores
-        scores: Doubles = kernel(
-            self.rows.nodes, family, extras, self._views, ratios, self.smoothing, self.metric
-        )
+        given = extras, self._views, ratios, self.smoothing, self.metric
+        if by_entry:
+            return leave_one_out_scores_by_entry(self.rows.nodes, family, widest, *given)
+        scores: Doubles = leave_one_out_scores(self.rows.nodes, family, *given)
         return scores
 
 

@@ -153,6 +153,22 @@ class Column:
         return list(numbers)
 
 
+class ReadRows:
+    """Rows that are validated and read once, for several estimators of the same columns."""
+
+    ndim = 2
+
+    def __init__(self, columns: list[Column]) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return self.columns[0].n_rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), len(self.columns)
+
+
 def is_frame(X: Any) -> bool:
     """Whether ``X`` is a dataframe of pandas, polars or Arrow, with one dtype per column."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
@@ -161,6 +177,8 @@ def is_frame(X: Any) -> bool:
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> list[Column]:
     """Read the columns of ``X``, setting or checking the estimator's features."""
+    if isinstance(X, ReadRows):
+        return X.columns
     # not at import: prediction from a file reads columns without scikit-learn
     from sklearn.utils import check_array  # noqa: PLC0415
     from sklearn.utils.validation import validate_data  # noqa: PLC0415
@@ -179,6 +197,8 @@ def read_columns(X: Any, names: Sequence[str]) -> list[Column]:
     """Read a dataframe or a two-dimensional array column by column."""
     if hasattr(X, "by_column"):  # TableRows
         return [_read_array(one, name) for one, name in zip(X.by_column, names, strict=True)]
+    if nw.dependencies.is_pandas_dataframe(X):
+        return [_read_pandas(one, name) for (_, one), name in zip(X.items(), names, strict=True)]
     if is_frame(X):
         series = nw.from_native(X, eager_only=True).iter_columns()
         return [_read_series(one, name) for one, name in zip(series, names, strict=True)]
@@ -229,6 +249,16 @@ def _parse(column: Column, kind: str) -> Column:
     values = np.append(to_days(found) if kind == DATE else found, np.nan)
     column = _read_array(values[column.match(known)], column.name)
     return replace(column, is_date=kind == DATE)
+
+
+def _read_pandas(series: Any, name: str) -> Column:
+    """Read the most common dtypes without narwhals, whose calls take longer than few values."""
+    plain, kind = isinstance(series.dtype, np.dtype), series.dtype.kind
+    if plain and kind in "iuf":
+        return _read_array(series.to_numpy(), name)
+    if (plain and kind == "O") or type(series.dtype).__name__ == "StringDtype":
+        return _read_objects(series.tolist(), name)
+    return _read_series(nw.from_native(series, series_only=True), name)
 
 
 def _read_series(series: nw.Series[Any], name: str) -> Column:

@@ -22,6 +22,7 @@ from ensemblage._core import (
     safe_indexing,
     validate_numbers,
 )
+from ensemblage.datasets._columns import ReadRows, read_features
 from ensemblage.datasets._encoder import TableEncoder
 
 ENCODE_DOCS = """
@@ -99,9 +100,18 @@ class EncodeMixin:
         """Validate and encode rows to predict."""
         if not hasattr(self, "encoder_"):
             return validate_numbers(self, X, reset=False, **self._allowed(checks))
+        if isinstance(X, ReadRows):
+            return check_array(self.encoder_.transform(X), **self._allowed(checks))
         X = _with_types(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return check_array(self.encoder_.transform(X), **self._allowed(checks))
+
+    def _read_rows(self, X: Any) -> Any:
+        """Validate and read rows to predict once, if they are to be encoded by a TableEncoder."""
+        X = _with_types(X)
+        if not isinstance(getattr(self, "encoder_", None), TableEncoder):
+            return X
+        return ReadRows(read_features(self, X, reset=False))
 
     def _encoder_for(self, X: Any) -> Any:
         """Return the transformer for these rows, or None."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.util import find_spec
 from itertools import product
 from time import perf_counter
@@ -23,8 +24,10 @@ from ensemblage.pool._catboost import (
     CatBoostRegressor,
 )
 from ensemblage.pool._compact_members import (
+    PackedTrees,
     as_probabilities,
     check_target_moments,
+    sum_leaf_values,
     target_moments,
 )
 from ensemblage.pool._member_spec import (
@@ -202,10 +205,18 @@ class BaseLightGBM(BaseEstimator):
         grown = lgb.train(parameters, train, self.n_rounds, keep_training_booster=True, **stop)
         # keep all rounds: LightGBM drops those after the best, and later stages would repeat it
         self.booster_ = lgb.Booster(model_str=grown.model_to_string(num_iteration=-1))
+        vars(self).pop("_packed_trees", None)
         return self
 
     def _predict_raw(self, X: Any) -> Doubles:
         check_is_fitted(self)
+        numbers = isinstance(X, np.ndarray) and X.dtype.kind == "f"
+        if numbers and X.shape[1:] == (self.n_features_in_,) and not np.isnan(X).any():
+            trees = self._packed_trees
+            if trees is not None:
+                n_outputs = self.booster_.num_model_per_iteration()
+                raw = sum_leaf_values(trees, X, n_outputs)
+                return self._outputs(raw[:, 0] if n_outputs == 1 else raw)
         raw = self.booster_.predict(X, raw_score=True, num_threads=self.n_jobs or 1)
         return self._outputs(raw)
 
@@ -213,6 +224,11 @@ class BaseLightGBM(BaseEstimator):
     def n_rounds_(self) -> int:
         """Rounds that were boosted."""
         return int(self.booster_.current_iteration())
+
+    @cached_property
+    def _packed_trees(self) -> PackedTrees | None:
+        """The trees, which are summed up to the same bits in a fraction of LightGBM's time."""
+        return pack_text(self.booster_.model_to_string())
 
     def staged_outputs(self, X: Any, n_rounds: list[int]) -> Doubles:
         """Return predictions after each number of rounds, on the first axis."""
@@ -239,6 +255,7 @@ class BaseLightGBM(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_packed_trees", None)
         booster = state.pop("booster_", None)
         return state if booster is None else {**state, "text": booster.model_to_string()}
 
@@ -316,6 +333,33 @@ def _stop_after(seconds: float) -> Any:
             raise stop(state.iteration, state.evaluation_result_list)
 
     return check
+
+
+def pack_text(text: str) -> PackedTrees | None:
+    """Pack the trees of LightGBM's text; None if some splits are not of numbers without NaN."""
+    found: dict[str, list[str]] = {}
+    for line in text.partition("end of trees")[0].splitlines():
+        name, _, values = line.partition("=")
+        found.setdefault(name, []).append(values)
+
+    def joined(name: str, dtype: Any = np.int32) -> NDArray[Any]:
+        return np.array(" ".join(found.get(name, ())).split(), dtype=dtype)
+
+    sizes, decisions = joined("num_leaves"), joined("decision_type")
+    features, thresholds = joined("split_feature"), joined("threshold", np.float64)
+    leaves = joined("leaf_value", np.float64)
+    inner = sizes - 1
+    lengths = {len(each) for each in (decisions, features, thresholds)}
+    complete = lengths == {inner.sum()} and len(leaves) == sizes.sum() > 0
+    # its bits are: by categories, missing values go left, and two for what a missing value is
+    if not complete or (decisions & ~2).any():
+        return None
+    first_nodes, first_leaves = np.cumsum(inner) - inner, np.cumsum(sizes) - sizes
+    children = np.stack([joined("left_child"), joined("right_child")], axis=1)
+    tree = np.repeat(np.arange(len(sizes)), inner)[:, None]
+    children += np.where(children < 0, -first_leaves[tree], first_nodes[tree]).astype(np.int32)
+    roots = np.where(inner > 0, first_nodes, -1 - first_leaves).astype(np.int32)
+    return PackedTrees(roots, features, thresholds, children, leaves[:, None])
 
 
 def check_text(text: str, n_features: int) -> None:

@@ -32,65 +32,108 @@ from ensemblage._core import (
 
 Doubles = NDArray[np.float64]
 Floats = NDArray[np.float32]
+Unsigned = NDArray[np.uint64]
 
 MAX_KERNEL_ENTRIES = 4_000_000
 """Entries of the kernel matrix of rows and support vectors at one time."""
+MAX_TREE_ROWS = 4096
+"""Rows that a tree splits at one time; a column of them stays in the processor's cache."""
 
 
 class PackedTrees(NamedTuple):
     """Trees one after the other; a node below zero is the leaf ``-1 - node`` of all leaves.
 
     ``roots`` are (n_trees,), ``features`` and ``thresholds`` of the inner nodes (n_nodes,), their
-    ``children`` (n_nodes, 2), ``leaves`` (n_leaves, n_classes). A row goes to the second child
+    ``children`` (n_nodes, 2), ``leaves`` (n_leaves, n_values). A row goes to the second child
     whose feature is above the threshold.
     """
 
     roots: NDArray[np.int32]
     features: NDArray[np.int32]
-    thresholds: Floats
+    thresholds: Floats | Doubles
     children: NDArray[np.int32]
-    leaves: Floats
-
-
-def sum_leaf_values(trees: PackedTrees, rows: Floats) -> Doubles:
-    """Add each row's leaves over the trees, (n_rows, n_classes)."""
-    totals = np.zeros((len(rows), trees.leaves.shape[1]))
-    if len(rows):
-        _add_leaves(trees, rows, totals)
-    return totals
+    leaves: Floats | Doubles
 
 
 def mean_leaf_values(trees: PackedTrees, rows: Floats) -> Doubles:
-    """Average each row's leaves over the trees, (n_rows, n_classes)."""
+    """Average each row's leaves over the trees, (n_rows, n_values)."""
     return sum_leaf_values(trees, rows) / len(trees.roots)
 
 
+def sum_leaf_values(
+    trees: PackedTrees, rows: NDArray[Any], n_outputs: int | None = None
+) -> Doubles:
+    """Sum up each row's leaves, (n_rows, n_outputs), in the order of the trees.
+
+    There are as many outputs as a leaf has values, or more: trees then take turns in adding to
+    groups of them.
+    """
+    totals = np.zeros((len(rows), n_outputs or trees.leaves.shape[1]))
+    # float64 holds float32 exactly, and needs only one variant of the kernel
+    doubles = trees._replace(
+        thresholds=trees.thresholds.astype(np.float64), leaves=trees.leaves.astype(np.float64)
+    )
+    buffers = np.empty((4, min(len(rows), MAX_TREE_ROWS) + 1), dtype=np.uint64)
+    nodes = np.empty(buffers.shape[1], dtype=np.int64)
+    for start in range(0, len(rows), MAX_TREE_ROWS):
+        part = slice(start, start + MAX_TREE_ROWS)
+        columns = np.array(rows[part].T, dtype=np.float64, order="C")
+        _add_leaves(*doubles, columns, totals[part], *buffers, nodes)
+    return totals
+
+
 @compiled
-def _add_leaves(trees: PackedTrees, rows: Floats, totals: NDArray[Any]) -> None:  # noqa: C901  four at once
-    """Add each tree's leaf, in place; four rows at once, to hide memory latency."""
-    roots, features, thresholds, children, leaves = trees
-    last, n_classes = len(rows) - 1, totals.shape[1]
+def _add_leaves(
+    roots: NDArray[np.int32],
+    features: NDArray[np.int32],
+    thresholds: Doubles,
+    children: NDArray[np.int32],
+    leaves: Doubles,
+    columns: Doubles,
+    totals: Doubles,
+    rows: Unsigned,
+    moved: Unsigned,
+    starts: Unsigned,
+    ends: Unsigned,
+    nodes: NDArray[np.int64],
+) -> None:
+    """Add each tree's leaves, in place; a tree splits all rows, so that no row waits for its next.
+
+    ``columns`` are (n_features, n_rows). The other arrays are buffers of n_rows + 1: ``rows`` in
+    the order of the leaves, those ``moved`` to the second child, and ``nodes`` still to be split,
+    with the ``starts`` and ``ends`` of their rows. Positions are unsigned, as Numba checks signed
+    ones for being below zero.
+    """
+    n_rows, n_values = columns.shape[1], leaves.shape[1]
+    n_groups = totals.shape[1] // n_values
     for tree in range(len(roots)):
-        for i in range(0, len(rows), 4):
-            j, k, m = min(i + 1, last), min(i + 2, last), min(i + 3, last)
-            a = b = c = d = roots[tree]
-            while a >= 0 or b >= 0 or c >= 0 or d >= 0:
-                if a >= 0:
-                    a = children[a, int(rows[i, features[a]] > thresholds[a])]
-                if b >= 0:
-                    b = children[b, int(rows[j, features[b]] > thresholds[b])]
-                if c >= 0:
-                    c = children[c, int(rows[k, features[c]] > thresholds[c])]
-                if d >= 0:
-                    d = children[d, int(rows[m, features[d]] > thresholds[d])]
-            for label in range(n_classes):
-                totals[i, label] += leaves[-1 - a, label]
-                if j > i:
-                    totals[j, label] += leaves[-1 - b, label]
-                if k > j:
-                    totals[k, label] += leaves[-1 - c, label]
-                if m > k:
-                    totals[m, label] += leaves[-1 - d, label]
+        for i in range(n_rows):
+            rows[i] = i
+        nodes[0], starts[0], ends[0] = roots[tree], 0, n_rows
+        n_waiting = 1
+        while n_waiting > 0:
+            n_waiting -= 1
+            node, start, end = nodes[n_waiting], starts[n_waiting], ends[n_waiting]
+            while node >= 0 and end > start:
+                column, threshold = columns[features[node]], thresholds[node]
+                n_moved = np.uint64(0)
+                for place in range(start, end):
+                    row = rows[place]
+                    rows[place - n_moved] = row
+                    moved[n_moved] = row
+                    n_moved += np.uint64(column[row] > threshold)
+                middle = end - n_moved
+                for i in range(n_moved):
+                    rows[middle + i] = moved[i]
+                if n_moved > 0:
+                    nodes[n_waiting] = children[node, 1]
+                    starts[n_waiting], ends[n_waiting] = middle, end
+                    n_waiting += 1
+                node, end = children[node, 0], middle
+            first = tree % n_groups * n_values
+            for place in range(start, end):
+                for k in range(n_values):
+                    totals[rows[place], first + k] += leaves[-1 - node, k]
 
 
 class PackedTreesMixin:

@@ -286,8 +286,8 @@ class BaseEnsemblage(ColumnEffects):
     def _member_outputs(self, X: Any) -> Doubles:
         """Return the members' outputs, (n_members, n_samples, n_outputs)."""
         check_is_fitted(self)
-        table = X if hasattr(X, "shape") else np.array(X, dtype=object)
-        inputs, target = {ENCODED: self._new_rows(X, **ARRAY_CHECKS), TABLE: table}, self._target()
+        table, target = self._read_rows(X), self._target()
+        inputs = {ENCODED: self._new_rows(table, **ARRAY_CHECKS), TABLE: table}
         members = zip(self.estimators_, self.response_methods_, self.member_inputs_, strict=True)
         return np.stack([target.outputs(each, inputs[kind], by) for each, by, kind in members])
 
