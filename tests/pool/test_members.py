@@ -1,12 +1,19 @@
 import sys
 
+import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ensemblage.pool import CLASSIFIER_POOLS, _boosting, _members, resolve_members
+from ensemblage.pool import (
+    CLASSIFIER_POOLS,
+    EnsemblageRegressor,
+    _boosting,
+    _members,
+    resolve_members,
+)
 from ensemblage.pool._members import CLASSIFIERS
 
 
@@ -70,3 +77,14 @@ def test_pools_without_catboost():
     assert names == [each for each in CLASSIFIER_POOLS["lean"] if each != "catboost"]
     with pytest.raises(ImportError, match=r"The member 'catboost' needs catboost.*\[boost\]"):
         resolve_members(["catboost"])
+
+
+@pytest.mark.usefixtures("without_catboost")
+def test_the_leaderboard_says_what_catboost_would_gain():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    named = EnsemblageRegressor("standard", cv=2, random_state=0).fit(X, X[:, 0])
+    assert (
+        "CatBoost, which comes with the extra `boost`, is not installed" in named.leaderboard_.note
+    )
+    listed = EnsemblageRegressor(["ridge"], cv=2, random_state=0).fit(X, X[:, 0])
+    assert listed.leaderboard_.note == ""

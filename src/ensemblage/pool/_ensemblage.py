@@ -87,7 +87,12 @@ from ensemblage.pool._member_spec import (
     is_valid_correction,
     make_cv_folds,
 )
-from ensemblage.pool._members import CLASSIFIER_POOLS, REGRESSOR_POOLS, resolve_members
+from ensemblage.pool._members import (
+    CLASSIFIER_POOLS,
+    REGRESSOR_POOLS,
+    note_of_missing,
+    resolve_members,
+)
 from ensemblage.pool._row_explanation import (
     RowExplanation,
     explain_classification,
@@ -213,6 +218,7 @@ class BaseEnsemblage(ColumnEffects):
         half = budget.half() if budget is not None and sources is not None else budget
         blind = fit_members(data, half)
         self._store(blind.pool)
+        self._add_note(note_of_missing(self.members, numeric=self._numeric))
         if blind.correction is not None:
             self.variance_correction_ = blind.correction
         for name in ("source_pool_", "source_column_", "feature_importances_"):
@@ -227,9 +233,12 @@ class BaseEnsemblage(ColumnEffects):
             n_without, note = int((codes == UNKNOWN_SOURCE).sum()), self.source_pool_.note
             if n_without:
                 note += f" {count(n_without, 'row')} without a source: source-blind pool only."
-            notes = filter(None, [self.leaderboard_.note, note])
-            self.leaderboard_ = replace(self.leaderboard_, note=" ".join(notes))
+            self._add_note(note)
         return self
+
+    def _add_note(self, note: str) -> None:
+        notes = filter(None, [self.leaderboard_.note, note])
+        self.leaderboard_ = replace(self.leaderboard_, note=" ".join(notes))
 
     def _correction(self, data: TrainingData) -> Correction | None:
         """Return the last step after the fusion."""

