@@ -6,10 +6,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from typer.testing import CliRunner
 
 from ensemblage.cli import app
-from ensemblage.persistence import load
+from ensemblage.persistence import load, save
 
 
 def hospitals(seed, names, n_rows, shift=0.0, *, label=True):
@@ -89,15 +90,22 @@ def test_adapted_models_are_explained(run, files, command):
     whole = run("explain", "new.skops")
     assert whole.stdout.startswith("This model was adapted to a source; what follows describes")
     assert "Logistic regression" in whole.stdout
-    row = run("explain", "new.skops", "site.csv", "--row", 0)
+    row = run("explain", "new.skops", "site.csv", "--row", 0, "--report", "row.html")
     assert "This model was adapted to a source" in row.stdout
     assert "Row 0: predicted" in row.stdout
+    predicted = next(csv.DictReader(run("predict", "new.skops", "site.csv").stdout.splitlines()))
+    found = float(predicted["probability_ill"])
+    whole = f"the adapted model predicts ill (ill {found:.3f}, well {1 - found:.3f})."
+    assert row.stdout.startswith(f"Row 0: {whole}")
+    assert (files / "row.html").read_text(encoding="utf-8").count("was adapted to a source") == 1
 
 
 def test_numbers(run, files):
     result = run("adapt", "stay.skops", "site.csv", "-o", "new.skops", "--train", "train.csv")
     assert result.exit_code == 0
     assert "predictions are shifted by " in result.stdout
+    assert "with a weight; the mean of both is used." in result.stdout
+    assert "An adapted model gives no prediction intervals." in result.stderr
     old, new = (
         run("predict", name, "rows.csv").stdout.splitlines()[1:]
         for name in ("stay.skops", "new.skops")
@@ -132,7 +140,15 @@ def test_json(run, files):
         (["adapt", "m.skops", "rows.csv"], "rows.csv has no column 'state', the target."),
         (["adapt", "m.skops", "site.csv", "-t", "stat"], "Did you mean 'state'?"),
         (["adapt", "m.skops", "site.csv", "-t", "age"], "is one of the model's columns"),
-        (["adapt", "m.skops", "new.csv"], "not among the model's classes_: dead"),
+        (
+            ["adapt", "m.skops", "new.csv"],
+            "'dead' in 'state', and the model knows only the classes",
+        ),
+        (
+            ["adapt", "stay.skops", "text.csv"],
+            "text.csv holds 'long' in 'stay', which is no number",
+        ),
+        (["adapt", "m.skops", "rows.csv", "--train", "train.csv"], "name their column by --source"),
         (["adapt", "m.skops", "gap.csv"], "no value of 'state' in 1 of 2 rows"),
         (["adapt", "m.skops", "odd.csv"], "are missing: job"),
         (["adapt", "m.skops", "site.csv", "--source", "hospital"], "give --train too"),
@@ -147,6 +163,7 @@ def test_bad_input(run, files, asked, message):
     (files / "new.csv").write_text("age,job,state\n50,cook,ill\n60,smith,dead\n")
     (files / "gap.csv").write_text("age,job,state\n50,cook,ill\n60,smith,\n")
     (files / "odd.csv").write_text("age,state\n50,ill\n60,well\n")
+    (files / "text.csv").write_text("age,job,stay\n50,cook,8.3\n60,smith,long\n")
     result = run(*asked, "-o", "new.skops")
     assert result.exit_code != 0
     assert message in " ".join(result.stderr.replace("│", " ").split())
@@ -159,6 +176,55 @@ def test_several_sources_are_noted(run, files):
     result = run("adapt", "m.skops", *given)
     assert result.exit_code == 0
     assert "rows of 2 sources (Chur, Zug), counted as one." in " ".join(result.stderr.split())
+
+
+def test_rows_of_other_sources_are_noted(run, files):
+    fit = ["fit", "train.csv", "-t", "state", "--drop", "stay", "--source", "hospital"]
+    run(*fit, "-m", "partial-pooling", "-o", "pooled.skops", "-j", 1, "--folds", 2)
+    run("adapt", "pooled.skops", "site.csv", "-o", "new.skops")
+    own, others = (
+        " ".join(run("predict", "new.skops", name, "-o", "p.csv", "--force").stderr.split())
+        for name in ("rows.csv", "train.csv")
+    )
+    assert "hospital" not in own
+    assert (
+        "The model was adapted to 'Chur' in column 'hospital', but 180 of 180 rows are of other "
+        "sources, and predicted as if of that one: 'Bern' (60 rows), 'Basel' (60 rows), 'Genf'"
+    ) in others
+    assert "ignored, as in training: 'stay'" in others
+
+
+def test_a_known_source_counts_as_new(run, files):
+    fit = ["fit", "train.csv", "-t", "state", "--drop", "stay", "--source", "hospital"]
+    run(*fit, "-m", "partial-pooling", "-o", "pooled.skops", "-j", 1, "--folds", 2)
+    lines = (files / "train.csv").read_text(encoding="utf-8").splitlines()[:30]
+    missing = lines[-1].replace("Bern", "")
+    (files / "bern.csv").write_text("\n".join([*lines, missing]) + "\n", encoding="utf-8")
+    (files / "part.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    result = run("adapt", "pooled.skops", "bern.csv", "-o", "new.skops", "--train", "part.csv")
+    noted = " ".join(result.stderr.split())
+    assert "The model knows 'Bern' from training, but these rows count as of a new source." in noted
+    assert "part.csv has 29 rows, but the model was fitted on 180." in noted
+    assert "counted as one" not in noted
+
+
+def test_an_adapted_model_is_not_fitted_again(run, files):
+    run("adapt", "m.skops", "site.csv", "-o", "new.skops")
+    again = run("adapt", "new.skops", "site.csv", "-o", "two.skops", "--train", "train.csv")
+    assert again.exit_code == 1
+    assert "recalibrate this one by leaving --train out." in " ".join(again.stderr.split())
+    assert run("adapt", "new.skops", "site.csv", "-o", "two.skops").exit_code == 0
+
+
+def test_classes_that_are_numbers(run, files):
+    rows = np.random.default_rng(0).normal(size=(100, 1))
+    model = LogisticRegression().fit(rows, (rows[:, 0] > 0).astype(int))
+    save(model, files / "own.skops", columns=["size"], kinds=["numeric"], target="big")
+    lines = [f"{size:.3f},{int(size > -1)}" for size in rows[:, 0]]
+    (files / "sizes.csv").write_text("\n".join(["size,big", *lines]) + "\n")
+    result = run("adapt", "own.skops", "sizes.csv", "-o", "new.skops", "--json")
+    n_big = int((rows > -1).sum())
+    assert json.loads(result.stdout)["classes"] == {"0": 100 - n_big, "1": n_big}
 
 
 def test_an_adapted_model_is_not_audited(run, files):
@@ -174,7 +240,7 @@ def test_a_source_aware_pool(run, files):
     fit = ["fit", "train.csv", "-t", "state", "--drop", "stay", "--source", "hospital"]
     assert run(*fit, "-o", "pool.skops", "-j", 1).exit_code == 0
     new = run("predict", "pool.skops", "rows.csv", "-o", "p.csv")
-    assert "`ensemblage adapt` adapts a model to a new source" in " ".join(new.stderr.split())
+    assert "`ensemblage adapt MODEL DATA` adapts the model to it" in " ".join(new.stderr.split())
     given = ["site.csv", "-o", "new.skops", "--train", "train.csv"]
     result = run("adapt", "pool.skops", *given)
     assert result.exit_code == 0

@@ -135,6 +135,18 @@ def test_partial_pooling_joins_as_a_source_with_the_chosen_penalties(pooled, tra
     np.testing.assert_array_equal(pooled.coef_, before)
 
 
+def test_what_the_rows_tell(model, pooled, training):
+    X, y = rows(7, 20)
+    few = adapt(model, X, y)
+    share = f"The probability that calibration has changed is {few.share_:.0%}, and this share"
+    assert few.summary_.startswith(f"20 labelled rows (0: {20 - y.sum()}, 1: {y.sum()}): ")
+    assert share in few.summary_
+    assert "fitted again" not in few.summary_
+    for each, how in ((model, "with a weight"), (pooled, "as a source of their own")):
+        summary = adapt(each, X, y, **training).summary_
+        assert summary.endswith(f"fitted again with these rows {how}; the mean of both is used.")
+
+
 def test_others_join_with_a_weight(training):
     """At 15 % of 300 rows, each of ten rows weighs 4.5."""
     X, y = rows(5, 10)
@@ -380,6 +392,14 @@ def test_sources_are_checked(pooled, training):
         adapt(pooled, X, Y, **training, source_name="a")
     with pytest.raises(ValueError, match="was fitted with sources: give the source"):
         adapt(pooled, X, Y, X_train=training["X_train"], y_train=training["y_train"])
+
+
+def test_an_adapted_model_is_not_fitted_again(model, training):
+    X, y = rows(5, 10)
+    for each in (adapt(model, X, y), recalibrate(model, *rows(4, 80, 2.0))):
+        with pytest.raises(ValueError, match="model is adapted to a source already"):
+            adapt(each, X, y, **training)
+        assert adapt(each, X, y).n_rows_ == 10
 
 
 def test_models_are_checked(training):

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from scipy.special import softmax
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -245,6 +246,75 @@ def test_it_is_the_best_linear_unbiased_prediction_of_a_mixed_model():
     np.testing.assert_allclose(model.coef_, slopes / scale, atol=1e-6)
     by_hand = fixed @ common + random @ effects
     np.testing.assert_allclose(model.predict(X, sites), by_hand, atol=1e-6)
+
+
+PENALTIES = {"common_penalty": 3.0, "deviation_penalty": 5.0, "intercept_penalty": 0.7}
+
+
+def design_by_hand(X, weights, sources, penalties):
+    """Columns of common coefficients and of each source's deviations, and their penalties."""
+    mean = np.average(X, axis=0, weights=weights)
+    scale = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
+    rows = np.column_stack([(X - mean) / scale, np.ones(len(X))])
+    own = [rows * (sources == each)[:, None] for each in np.unique(sources)]
+    slopes = np.ones(X.shape[1])
+    common, deviation, intercept = penalties.values()
+    of_source = np.append(deviation * slopes, intercept)
+    diagonal = np.concatenate([common * slopes, [0.0], np.tile(of_source, len(own))])
+    return np.column_stack([rows, *own]), diagonal, rows, scale
+
+
+def test_coefficients_are_those_of_the_normal_equations():
+    X, y, sites = made(1.0, n_rows=60)
+    weights = np.random.default_rng(3).uniform(0.5, 2.0, 60)
+    model = PartialPoolingRegressor(**PENALTIES).fit(X, y, weights, sources=sites)
+    design, diagonal, rows, scale = design_by_hand(X, weights, sites, PENALTIES)
+    centre = np.average(y, weights=weights)
+    weighted = design.T * weights
+    found = np.linalg.solve(weighted @ design + np.diag(diagonal), weighted @ (y - centre))
+    common, own = found[:4], found[4:].reshape(5, 4)
+    np.testing.assert_allclose(model.coef_, (common + own)[:, :3] / scale, rtol=0, atol=1e-6)
+    predicted = (rows * (common + own)[np.unique(sites, return_inverse=True)[1]]).sum(axis=1)
+    np.testing.assert_allclose(model.predict(X, sites), centre + predicted, rtol=0, atol=1e-6)
+    unknown = centre + rows @ (common + own.mean(axis=0))
+    np.testing.assert_allclose(model.predict(X), unknown, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_coefficients_are_those_of_newton_iterations(n_classes):
+    X, y, sites = made(1.0, n_rows=90)
+    labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    weights = np.random.default_rng(3).uniform(0.5, 2.0, 90)
+    model = PartialPoolingClassifier(**PENALTIES, tol=1e-12, max_iter=10_000)
+    model.fit(X, labels, weights, sources=sites)
+    design, diagonal, rows, scale = design_by_hand(X, weights, sites, PENALTIES)
+    # a logit of each class but the first of two; the level of three is not identified by the loss
+    n_logits = 1 if n_classes == 2 else n_classes
+    truth = np.eye(n_classes)[labels][:, -n_logits:]
+    width = design.shape[1]
+    at = np.zeros((n_logits, width))
+    penalty = np.diag(np.tile(diagonal, n_logits))
+    for _ in range(50):
+        scores = design @ at.T
+        scores = np.column_stack([np.zeros(len(X)), scores]) if n_logits == 1 else scores
+        proba = softmax(scores, axis=1)[:, -n_logits:]
+        gradient = ((proba - truth) * weights[:, None]).T @ design + diagonal * at
+        curvature = penalty.copy()
+        for j in range(n_logits):
+            for k in range(n_logits):
+                own = weights * proba[:, j] * ((j == k) - proba[:, k])
+                block = slice(j * width, (j + 1) * width), slice(k * width, (k + 1) * width)
+                curvature[block] += (design.T * own) @ design
+        at -= (np.linalg.pinv(curvature) @ gradient.ravel()).reshape(at.shape)
+    assert np.abs(gradient).max() < 1e-12
+    common, own = at[:, :4], at[:, 4:].reshape(n_logits, 5, 4).swapaxes(0, 1)
+    coefs = common + own
+    np.testing.assert_allclose(model.coef_ * scale, coefs[..., :3], rtol=0, atol=1e-6)
+    codes = np.unique(sites, return_inverse=True)[1]
+    scores = np.einsum("mj,mkj->mk", rows, coefs[codes])
+    scores = np.column_stack([np.zeros(len(X)), scores]) if n_logits == 1 else scores
+    found = model.predict_proba(X, sites)
+    np.testing.assert_allclose(found, softmax(scores, axis=1), rtol=0, atol=1e-6)
 
 
 def nested(seed=0, n_rows=600):

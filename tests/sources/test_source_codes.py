@@ -40,9 +40,9 @@ def test_invalid_sources_are_refused():
         encode_sources(None, X)
     with pytest.raises(ValueError, match=r"in one column; got shape \(3, 2\)"):
         encode_sources([["a", "b"]] * 3, X)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="sources has 1 entry, but there are 3 rows: give one"):
         encode_sources(["a"], X)
-    with pytest.raises(ValueError, match="sources has 1 entries, but there are 3 rows"):
+    with pytest.raises(ValueError, match="sources has 1 entry, but there are 3 rows: give one"):
         lookup_sources(["a"], np.array(["a"]), 3)
 
 

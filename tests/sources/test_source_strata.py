@@ -63,5 +63,5 @@ def test_any_gate_and_weights():
 
 
 def test_sources_of_another_length():
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="sources has 94 entries, but there are 95 rows"):
         SourceStrata().fit(rows_from(SOURCES), sources=SOURCES[:-1])

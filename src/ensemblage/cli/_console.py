@@ -71,11 +71,13 @@ SAME_NAMES = {
     "measure",
     "task",
     "row",
+    "source",
     "data_dir",
     "drop",
     "method",
     "raw",
     "time",
+    "train",
 }
 
 # Seconds between lines of progress where standard error is not a terminal.

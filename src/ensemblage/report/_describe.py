@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from ensemblage._core import count, final_step
+from ensemblage._core import count, final_step, listing, safe_indexing, write_number
 from ensemblage.datasets import as_pipeline, is_frame, read_columns
 from ensemblage.report import (
     _importance,
@@ -41,7 +41,7 @@ def explanation_documents() -> list[type[msgspec.Struct]]:
 
 def kind_of(model: Any) -> Any:
     """Find the module that describes a fitted model."""
-    estimator = final_step(_without_adaptation(model)[0])
+    estimator = final_step(_without_adaptation(model, {})[0])
     for kind in KINDS:
         if kind.matches(estimator):
             return kind
@@ -105,7 +105,8 @@ def explain_model(
     >>> [member.n_rows for member in explain_model(model).document.members]
     [90, 90, 90]
     """
-    model, adaptation = _without_adaptation(model)
+    adapted = model
+    model, adaptation = _without_adaptation(model, details or {})
     model = as_pipeline(_without_search(model))
     columns = _columns(model, X, columns)
     if is_frame(X) and not kinds:
@@ -121,17 +122,31 @@ def explain_model(
     if row is None:
         return explained
     document, sections = kind.explain_row(context)
-    noted = [Section("Adaptation", adaptation)] if adaptation else []
-    return replace(explained, document=document, row_sections=[*noted, *sections])
+    if adaptation:
+        found = _adapted_prediction(adapted, safe_indexing(X, np.array([row])))
+        said = f"Row {row}: the adapted model predicts {found}. {adaptation[0]}"
+        sections = [Section("Adaptation", [said]), *sections]
+        explained = replace(explained, sentences=explained.sentences[1:])
+    return replace(explained, document=document, row_sections=sections)
 
 
-def _without_adaptation(model: Any) -> tuple[Any, list[str]]:
+def _adapted_prediction(model: Any, X: Any) -> str:
+    """Write what an adapted model predicts for one row."""
+    if not hasattr(model, "classes_"):
+        return write_number(float(model.predict(X)[0]), 6)
+    classes, proba = list(map(str, model.classes_)), model.predict_proba(X)[0]
+    shown = listing(f"{name} {p:.3f}" for name, p in zip(classes, proba, strict=True))
+    return f"{classes[int(proba.argmax())]} ({shown})"
+
+
+def _without_adaptation(model: Any, details: Mapping[str, Any]) -> tuple[Any, list[str]]:
     """Give the model inside an adapted one, and sentences on what was adapted."""
     if not isinstance(model, (RecalibratedClassifier, AdaptedRegressor)):
         return model, []
     inside = model.estimator_
     inside = inside.estimator if isinstance(inside, FrozenEstimator) else inside
-    done = getattr(model, "summary_", f"Calibration slope {model.slope_:.2f}.")
+    noted = details.get("adapted", {}).get("summary", f"Calibration slope {model.slope_:.2f}.")
+    done = getattr(model, "summary_", noted)
     described = "This model was adapted to a source; what follows describes the model inside it."
     return inside, [f"{described} {done}"]
 

@@ -26,6 +26,7 @@ from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ensemblage._core import (
+    MINUS,
     DocLinkMixin,
     HasMethods,
     as_numbers,
@@ -106,6 +107,12 @@ class BaseAdapted:
         nested = np.ndim(_fitted_sources(self.refitted)) == 2
         return function(rows, sources=_named(self.source_name, num_samples(rows), nested=nested))
 
+    def _refit_note(self) -> str:
+        if self.refitted is None:
+            return ""
+        how = "with a weight" if self.source_name is None else "as a source of their own"
+        return f" The model was also fitted again with these rows {how}; the mean of both is used."
+
     def _check_common(self) -> None:
         rules = {"share_": "number 0..1", "n_rows_": "count 1..", "summary_": "string"}
         expect_fitted(self, {**rules, "cv_change_": "optional number"})
@@ -142,7 +149,7 @@ class AdaptedClassifier(BaseAdapted, RecalibratedClassifier):
     intervals_ : ndarray of shape (n_classes + 1, 2)
         95 % limits of the slope and of the intercepts, before they are shrunk.
     z_scores_ : ndarray of shape (n_classes + 1,)
-        Log slope and intercepts, in standard deviations from no change.
+        Log slope and intercepts, as shrunk, in standard deviations from no change.
     significant_ : bool
         Whether one of them is at least two standard deviations from no change.
     n_rows_ : int
@@ -277,23 +284,24 @@ class AdaptedClassifier(BaseAdapted, RecalibratedClassifier):
     def _summary(self, found: Calibration) -> str:
         """Say what the rows tell about calibration."""
         names = self.classes_.tolist()
-        shown = [f"{int(n)} {name}" for name, n in zip(names, self.class_counts_, strict=True)]
+        shown = [f"{name}: {int(n)}" for name, n in zip(names, self.class_counts_, strict=True)]
         text = f"{count(self.n_rows_, 'labelled row')} ({listing(shown, MAX_LISTED_CLASSES)}): "
         slope = f"slope {found.slope:.2f} (95% interval {_limits(self.intervals_[0])})"
         if len(names) == 2:
             # the log-odds of the second class have twice its intercept
-            intercept = f"{2 * found.intercepts[1]:.2f}"
+            intercept = _with_minus(f"{2 * found.intercepts[1]:.2f}")
             ends = _limits(2 * self.intervals_[2])
-            text += f"calibration intercept {intercept} (95% interval {ends}), {slope}"
+            text += f"calibration intercept for {names[1]} {intercept} (95% interval {ends}), "
+            text += slope
         else:
             text += f"calibration {slope}"
         text += _verdict(significant=self.significant_, share=self.share_)
         if self.cv_change_ is not None:
+            change = _with_minus(f"{self.cv_change_:+.3f}")
             text += (
-                f" Recalibration alone changes the log loss by {self.cv_change_:+.3f} on these "
-                "rows, out of fold."
+                f" Recalibration alone changes the log loss by {change} on these rows, out of fold."
             )
-        return text
+        return text + self._refit_note()
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
@@ -337,7 +345,7 @@ class AdaptedRegressor(
     intervals_ : ndarray of shape (2, 2)
         95 % limits of shift and slope, before they are shrunk.
     significant_ : bool
-        Whether one of them is at least two standard deviations from no change.
+        Whether one of them, as shrunk, is at least two standard deviations from no change.
     n_rows_ : int
         Labelled rows of the source.
     cv_change_ : None
@@ -436,9 +444,11 @@ class AdaptedRegressor(
         self.n_rows_, self.cv_change_ = len(values), None
         self.summary_ = (
             f"{count(self.n_rows_, 'labelled row')}: predictions are shifted by "
-            f"{write_number(found.shift, 3)} (95% interval {_limits(self.intervals_[0], 3)}), "
-            f"slope {found.slope:.2f} ({_limits(self.intervals_[1])})"
+            f"{_with_minus(write_number(found.shift, 3))} "
+            f"(95% interval {_limits(self.intervals_[0], 3)}), "
+            f"slope {_with_minus(f'{found.slope:.2f}')} ({_limits(self.intervals_[1])})"
             + _verdict(significant=self.significant_, share=share)
+            + self._refit_note()
         )
         return self
 
@@ -535,13 +545,20 @@ def _weight_params(estimator: Any, sample_weight: Any) -> dict[Any, Any]:
 
 def _limits(ends: Doubles, digits: int = 0) -> str:
     low, high = (write_number(e, digits) if digits else f"{e:.2f}" for e in ends.tolist())
-    return f"{low} to {high}"
+    return _with_minus(f"{low} to {high}")
+
+
+def _with_minus(text: str) -> str:
+    return text.replace("-", MINUS)
 
 
 def _verdict(*, significant: bool, share: float) -> str:
     if significant:
         return f". The change is significant; {share:.0%} of it is made."
-    return f". No change is significant; {share:.0%} of it is made. More labelled rows tell more."
+    return (
+        f". The probability that calibration has changed is {share:.0%}, and this share of the "
+        "change is made. More labelled rows tell more."
+    )
 
 
 def _recalibration_change(logs: Doubles, codes: Indices, weights: Doubles) -> float | None:
@@ -734,6 +751,7 @@ def adapt(
     y = _read_target(model, X, y, "y")
     refitted, joined = None, False
     if X_train is not None:
+        _refuse_adapted(model)
         refitted, joined = _refit(
             model, X, y, sample_weight, X_train, y_train, sources, source_name
         )
@@ -760,6 +778,17 @@ def _check_model(model: Any) -> None:
             )
     elif not is_regressor(model):
         raise TypeError(f"model={model!r} is neither a classifier nor a regressor.")
+
+
+def _refuse_adapted(model: Any) -> None:
+    """Refuse to fit a model again that is adapted already."""
+    kinds = (RecalibratedClassifier, AdaptedRegressor)
+    if isinstance(model, kinds) and isinstance(model.estimator, FrozenEstimator):
+        raise ValueError(  # noqa: TRY004  a fitted model
+            "model is adapted to a source already, so that it is not fitted again: give the model "
+            "before that and all rows of the new source, or recalibrate this one by omitting "
+            "X_train and y_train."
+        )
 
 
 def _check_columns(model: Any, X: Any) -> None:
@@ -950,6 +979,7 @@ def _adapt_without_labels(model: Any, X: Any, X_train: Any, y_train: Any, source
             "Without labels, X_train, y_train and sources are needed: the training rows decide "
             "whether normalising columns by source helps. Or label some rows, and give y."
         )
+    _refuse_adapted(model)
     X_train, given = split_source_column(X_train, sources)
     y_train = _read_target(model, X_train, y_train, "y_train")
     names, codes = encode_sources(given, X_train, allow_nested=True)

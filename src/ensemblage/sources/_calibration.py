@@ -24,6 +24,7 @@ from ensemblage._core import (
     Fold,
     HasMethods,
     check_y,
+    count,
     expect,
     expect_array,
     expect_fitted,
@@ -240,7 +241,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
     intercepts_ : ndarray of shape (n_classes,)
         Calibration intercept of each class, added to the log probabilities.
     z_scores_ : ndarray of shape (n_classes + 1,)
-        Log slope and intercepts, in standard deviations from no change.
+        Log slope and intercepts, as shrunk, in standard deviations from no change.
     significant_ : bool
         Whether one of them is at least two standard deviations from no change.
     estimator_ : classifier
@@ -444,8 +445,8 @@ def recalibrate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Recali
     adapted.fit(X, y, sample_weight)
     if not adapted.significant_:
         warn_user(
-            f"{num_samples(X)} labelled rows show no significant miscalibration; the model's "
-            "probabilities are hardly changed.",
+            f"No significant miscalibration in {count(num_samples(X), 'labelled row')}: the change "
+            "of the probabilities may be due to chance.",
         )
     return adapted
 

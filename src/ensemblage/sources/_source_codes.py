@@ -10,7 +10,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_consistent_length
 
 from ensemblage._core import (
     UNKNOWN_SOURCE,
@@ -52,7 +51,7 @@ def encode_sources(
         raise ValueError(
             f"sources must have one entry per row, in one column; got shape {np.shape(sources)}."
         )
-    check_consistent_length(X, columns[0])
+    _check_length(columns[0], num_samples(X))
     missing = np.zeros(len(columns[0]), dtype=bool)
     for column in columns:
         missing |= np.fromiter(map(_is_missing, column.tolist()), dtype=bool, count=len(column))
@@ -74,6 +73,14 @@ def encode_sources(
     if names[0].dtype.kind != names[1].dtype.kind:  # one array would make texts of numbers
         names = [each.astype(object) for each in names]
     return np.column_stack(names), codes
+
+
+def _check_length(column: NDArray[Any], n_rows: int) -> None:
+    if len(column) != n_rows:
+        raise ValueError(
+            f"sources has {count(len(column), 'entry', 'entries')}, but there are {n_rows} rows: "
+            "give one per row."
+        )
 
 
 def _encode_level(column: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
@@ -146,8 +153,7 @@ def lookup_sources(sources: Any, names: NDArray[Any], n_rows: int) -> Integers:
             f"sources must have one entry per row, {shape}, as in fit; got shape "
             f"{np.shape(sources)}."
         )
-    if len(columns[0]) != n_rows:
-        raise ValueError(f"sources has {len(columns[0])} entries, but there are {n_rows} rows.")
+    _check_length(columns[0], n_rows)
     if n_levels == 1:
         return _lookup(columns[0].tolist(), names.tolist(), n_rows)
     outer, inner = (column.tolist() for column in columns)

@@ -55,14 +55,15 @@ def read_rows(
     *,
     options: ReadOptions | None = None,
     keep: Sequence[str] = (),
+    beside: Sequence[str] = (),
 ) -> NewRows:
     """Read new rows for a model.
 
     Columns are matched by name and read with the model's column types, in any file format. The
-    target, the column of sources and columns left out in training are optional. Any other column
-    unknown to the model is an error.
+    target, the column of sources, columns left out in training and those ``beside`` are optional.
+    Any other column unknown to the model is an error.
     """
-    rows = open_rows(saved, path, options=options, keep=keep, whole=True)
+    rows = open_rows(saved, path, options=options, keep=keep, beside=beside, whole=True)
     (new,) = rows
     return new._replace(X=np.asarray(new.X), notes=rows.notes)
 
@@ -71,11 +72,19 @@ class RowBlocks:
     """New rows in blocks, in file order; notes are complete after the last block."""
 
     def __init__(
-        self, saved: SavedModel, tables: TableBlocks, keep: Sequence[str], name: str
+        self,
+        saved: SavedModel,
+        tables: TableBlocks,
+        keep: Sequence[str],
+        beside: Sequence[str],
+        name: str,
     ) -> None:
         self.n_rows, self.in_blocks = tables.n_rows, tables.in_blocks
         self._saved, self._tables, self._keep, self._name = saved, tables, keep, name
         self._names: tuple[str, ...] = ()
+        site = AdaptedSource.of(saved)
+        self._beside = (*beside, *(() if site is None else site.columns))
+        self._others = None if site is None else _OtherCounts(site)
         self._unknown = None if saved.source is None else _UnknownCounts(saved.source)
         self._unseen = None
         if saved.training_ranges is not None and saved.columns:
@@ -85,7 +94,9 @@ class RowBlocks:
         for table in self._tables.read():
             self._names = table.names
             with naming_file(self._name):
-                new = _aligned(self._saved, table, self._keep)
+                new = _aligned(self._saved, table, self._keep, self._beside)
+            if self._others is not None:
+                self._others.add(table)
             if self._unseen is not None:
                 self._unseen.add(new.X.by_column)
             if self._unknown is not None:
@@ -100,13 +111,60 @@ class RowBlocks:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the rows read so far."""
-        seen = set(self._names) - set(self._keep)
+        seen = set(self._names) - {*self._keep, *self._beside}
         unused = [name for name in self._saved.ignored if name in seen]
         ignored = f"Columns ignored, as in training: {listing(map(repr, unused))}."
         new = () if self._unseen is None else self._unseen.sentences()
         own = [ignored] if unused else []
         unknown = () if self._unknown is None else self._unknown.sentences()
-        return (*self._tables.notes, *own, *unknown, *new)
+        others = () if self._others is None else self._others.sentences()
+        return (*self._tables.notes, *own, *unknown, *others, *new)
+
+
+class AdaptedSource(NamedTuple):
+    """The source that a saved model was adapted to, as noted in its file.
+
+    ``columns`` has its column, or both of nested sources; ``names`` are the values of the first.
+    """
+
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, saved: SavedModel) -> AdaptedSource | None:
+        """Return None for a model that was not adapted, or from a file without a source column."""
+        adapted = saved.details.get("adapted", {})
+        if not adapted.get("source_columns"):
+            return None
+        return cls(tuple(adapted["source_columns"]), tuple(adapted.get("sources", ())))
+
+
+class _OtherCounts:
+    """Rows of other sources than the one adapted to, counted over blocks of rows."""
+
+    def __init__(self, site: AdaptedSource) -> None:
+        self._site, self._found, self._n_rows = site, Counter[str](), 0
+
+    def add(self, table: Table) -> None:
+        column = self._site.columns[0]
+        self._n_rows += table.n_rows
+        if column in table.names:
+            found = [_as_known(text, self._site.names) for text in _texts(table.column(column))]
+            others = [each for each in found if each is not None and each not in self._site.names]
+            count_categories(self._found, others)
+
+    def sentences(self) -> Iterator[str]:
+        column, names = self._site.columns[0], listing(map(repr, self._site.names))
+        n_others, total = sum(self._found.values()), count(self._n_rows, "row")
+        if n_others and not self._site.names:
+            yield f"Column {column!r} is not used: all rows count as of the source adapted to."
+        elif n_others:
+            shown = Counter({repr(name): n for name, n in self._found.most_common()})
+            yield (
+                f"The model was adapted to {names} in column {column!r}, but {n_others} of {total} "
+                f"{'are' if n_others > 1 else 'is'} of other sources, and predicted as if of that "
+                f"one: {list_categories(shown)}. Predict these by the model before it was adapted."
+            )
 
 
 class _UnknownCounts:
@@ -182,6 +240,7 @@ def open_rows(
     *,
     options: ReadOptions | None = None,
     keep: Sequence[str] = (),
+    beside: Sequence[str] = (),
     block_rows: int | None = None,
     whole: bool = False,
     progress: Callable[[int, int], Any] | None = None,
@@ -194,20 +253,25 @@ def open_rows(
         kinds[saved.target] = NUMERIC_OR_LABEL if regression else "categorical"
     if saved.source is not None:
         kinds |= dict.fromkeys(saved.source.names, "categorical")
-    kinds = dict.fromkeys(keep, "categorical") | kinds  # an identifier such as 007 stays text
+    site = AdaptedSource.of(saved)
+    texts = (*keep, *beside, *(() if site is None else site.columns))
+    kinds = dict.fromkeys(texts, "categorical") | kinds  # an identifier such as 007 stays text
     if whole:
         tables = one_block(read_table(path, kinds=kinds, options=options))
     else:
         tables = open_table(
             path, kinds=kinds, options=options, block_rows=block_rows, progress=progress
         )
-    return RowBlocks(saved, tables, keep, str(path))
+    return RowBlocks(saved, tables, keep, beside, str(path))
 
 
-def _aligned(saved: SavedModel, table: Table, keep: Sequence[str]) -> NewRows:
+def _aligned(
+    saved: SavedModel, table: Table, keep: Sequence[str], optional: Sequence[str]
+) -> NewRows:
     """Select the model's columns of a table, in its order."""
     kept = {name: _texts(table.column(name)) for name in keep}
-    beside = {*saved.ignored, *keep, *(() if saved.source is None else saved.source.names)}
+    levels = () if saved.source is None else saved.source.names
+    beside = {*saved.ignored, *keep, *optional, *levels}
     X = align_columns(table, saved.columns, saved.target, beside).to_rows()
     return NewRows(X, table, (), kept, read_sources(saved.source, table))
 
