@@ -192,6 +192,7 @@ def test_rows_of_other_sources_are_noted(run, files):
         "sources, and predicted as if of that one: 'Bern' (60 rows), 'Basel' (60 rows), 'Genf'"
     ) in others
     assert "ignored, as in training: 'stay'" in others
+    assert load(files / "new.skops").ignored == ("stay", "hospital")
 
 
 def test_a_known_source_counts_as_new(run, files):

@@ -693,8 +693,9 @@ def adapt(
         one row is enough. Without them, columns are normalised by source if that helps.
     X_train, y_train : array-like, default=None
         Rows that the model was fitted on. Without them the model is recalibrated only.
-    sources : array-like of shape (n_train,), or str, default=None
-        Source of each training row, or the column of the frame ``X_train`` that has it.
+    sources : array-like of shape (n_train,) or (n_train, 2), str, or list of two str, default=None
+        Source of each training row, or its outer and its inner source; or the columns of the frame
+        ``X_train`` that have them.
     source_name : str, default="new source"
         Name of the new source.
     sample_weight : array-like of shape (n_samples,), default=None

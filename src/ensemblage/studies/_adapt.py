@@ -77,7 +77,8 @@ def adapt_saved(
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
     }  # fmt: skip
     noted = {**saved.details, "adapted": details}
-    return replace(asked, model=model, details=noted), found
+    ignored = tuple(dict.fromkeys([*asked.ignored, *beside]))
+    return replace(asked, model=model, ignored=ignored, details=noted), found
 
 
 def _asked(saved: SavedModel, target: str | None, *, refit: bool) -> SavedModel:

@@ -133,8 +133,8 @@ class AdaptedSource(NamedTuple):
     @classmethod
     def of(cls, saved: SavedModel) -> AdaptedSource | None:
         """Return None for a model that was not adapted, or from a file without a source column."""
-        adapted = saved.details.get("adapted", {})
-        if not adapted.get("source_columns"):
+        adapted = saved.details.get("adapted")
+        if not isinstance(adapted, Mapping) or not adapted.get("source_columns"):
             return None
         return cls(tuple(adapted["source_columns"]), tuple(adapted.get("sources", ())))
 
