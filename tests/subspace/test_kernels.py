@@ -146,6 +146,7 @@ def test_the_compiled_kernels_equal_the_python_ones(monkeypatch):
     compiled, plain = step_buffers(3, features), step_buffers(3, features)
     start = coef, mask, (coef * mask) @ features
     arguments = features, labels, weights, *start, flipped, 0.5, 0.1
+    monkeypatch.setattr(kernels, "MAX_NUMPY_ROWS", 0)
     candidate_step(*arguments, compiled)
     for name, kernel in vars(kernels).copy().items():
         if isinstance(kernel, CompiledKernel):
@@ -153,6 +154,20 @@ def test_the_compiled_kernels_equal_the_python_ones(monkeypatch):
     candidate_step(*arguments, plain)
     for name in ("logits", "residuals", "change", "coef_step", "intercept_step", "scores"):
         np.testing.assert_allclose(getattr(compiled, name), getattr(plain, name), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_few_and_many_rows_give_the_same_bits(dtype, monkeypatch):
+    features, labels, weights, coef, mask, flipped = problem(5, 700, n_classes=4, dtype=dtype)
+    start = coef, mask, (coef * mask) @ features
+    found = []
+    for few in (700, 699):
+        monkeypatch.setattr(kernels, "MAX_NUMPY_ROWS", few)
+        out = step_buffers(4, features)
+        candidate_step(features, labels, weights, *start, flipped, 0.5, 0.1, out)
+        found.append(out)
+    for name in ("logits", "residuals", "coef_step", "intercept_step", "scores"):
+        np.testing.assert_array_equal(*(getattr(each, name) for each in found))
 
 
 ROW_LOSSES = {"hinge": hinge_rows, "squared": brier_rows, "focal": focal_rows}

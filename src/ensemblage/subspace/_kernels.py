@@ -18,6 +18,8 @@ RowLoss = Callable[[Floats, Indices], tuple[Floats, Floats]]
 
 # Rows per chunk, for vectorised inner loops.
 CHUNK = 512
+# Rows up to which the first part of a step is left to NumPy.
+MAX_NUMPY_ROWS = 4096
 # Smoothing of the multi-class hinge loss: it exceeds the hinge by at most this times log J.
 HINGE_SMOOTHING = 0.25
 # A fit with a smaller fraction of residual variance counts as perfect.
@@ -169,9 +171,11 @@ def candidate_step(
     Both candidates share one product :math:`R X` and one product :math:`G X^T` with
     :math:`2J` rows each, so the data are read twice per step, not six times.
     """
-    stack_candidates(
-        features, logits, coef, mask, flipped, buffers.logits, buffers.residuals, buffers.values
-    )
+    given = features, logits, coef, mask, flipped, buffers.logits, buffers.residuals
+    if logits.shape[1] <= MAX_NUMPY_ROWS:
+        stack_few_candidates(*given)
+    else:
+        stack_candidates(*given, buffers.values)
     if row_loss is None:
         np.exp(buffers.residuals, out=buffers.residuals)
         weighted_residuals(
@@ -242,6 +246,25 @@ def stack_candidates(
         shift_rows(stacked, first, n_classes, shifted, largest)
 
 
+def stack_few_candidates(
+    features: Floats,
+    logits: Floats,
+    coef: Floats,
+    mask: Mask,
+    flipped: Indices,
+    stacked: Floats,
+    shifted: Floats,
+) -> None:
+    """Do the same by NumPy, to the same bits, so that a first fit of few rows need not compile."""
+    candidates = stacked.reshape(2, *logits.shape)
+    candidates[:] = logits
+    for f in flipped.tolist():
+        signed = -coef[:, f] if mask[f] else coef[:, f]
+        candidates[1] += signed[:, None] * features[f]
+    largest = candidates.max(axis=1, keepdims=True)
+    np.subtract(candidates, largest, out=shifted.reshape(candidates.shape))
+
+
 @compiled(error_model="numpy")
 def weighted_residuals(
     residuals: Floats,
@@ -289,7 +312,6 @@ def _negative_weighted_proba(exponentials: Floats, weights: Floats, shares: Floa
                 line[m] *= -shares[m]
 
 
-@compiled
 def step_coefficients(
     coef_step: Floats,
     intercept_step: NDArray[np.float64],
@@ -300,18 +322,13 @@ def step_coefficients(
     decay: float,
 ) -> None:
     """Scale gradients to steps, in place; masked coefficients are fixed (lines 9 and 10)."""
-    n_classes, n_features = coef.shape
+    steps = coef_step.reshape(2, *coef.shape)
+    steps[:] = rate * (steps - decay * coef.astype(np.float64))
+    steps[0][:, ~mask] = 0.0
     proposed = mask.copy()
-    for f in flipped:
-        proposed[f] = not proposed[f]
-    for j in range(n_classes):
-        for d in range(n_features):
-            gradient = decay * coef[j, d]
-            coef_step[j, d] = rate * (coef_step[j, d] - gradient) if mask[d] else 0.0
-            other = n_classes + j
-            coef_step[other, d] = rate * (coef_step[other, d] - gradient) if proposed[d] else 0.0
-    for j in range(2 * n_classes):
-        intercept_step[j] *= rate
+    proposed[flipped] ^= True
+    steps[1][:, ~proposed] = 0.0
+    intercept_step *= rate
 
 
 @compiled
