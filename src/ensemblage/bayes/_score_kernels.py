@@ -371,7 +371,7 @@ def add_log_ratios(
 
 
 @compiled
-def add_ratios(
+def add_ratios(  # noqa: C901  views, rows, classes
     codes: Codes,
     n_categories: Integers,
     node: int,

@@ -461,9 +461,7 @@ class LeaveOneOutMeasure(NetworkMeasure):
         """
         family, widest = self._family(candidates)
         by_entry = [self._by_entry(family, widest, size) for size in sizes]
-        scores = {
-            way: self._score_family(candidates, family, widest, way) for way in set(by_entry)
-        }
+        scores = {way: self._score_family(candidates, family, widest, way) for way in set(by_entry)}
         return [scores[way][:size] for way, size in zip(by_entry, sizes, strict=True)]
 
     def item_losses(self, candidates: Candidates, best: int, view: Doubles) -> Doubles:

@@ -205,7 +205,7 @@ class BaseLightGBM(BaseEstimator):
         grown = lgb.train(parameters, train, self.n_rounds, keep_training_booster=True, **stop)
         # keep all rounds: LightGBM drops those after the best, and later stages would repeat it
         self.booster_ = lgb.Booster(model_str=grown.model_to_string(num_iteration=-1))
-        vars(self).pop("_packed_trees", None)
+        self.__dict__.pop("_packed_trees", None)
         return self
 
     def _predict_raw(self, X: Any) -> Doubles:

@@ -83,7 +83,7 @@ def sum_leaf_values(
 
 
 @compiled
-def _add_leaves(
+def _add_leaves(  # noqa: C901  trees, nodes, rows
     roots: NDArray[np.int32],
     features: NDArray[np.int32],
     thresholds: Doubles,
