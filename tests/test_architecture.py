@@ -85,7 +85,7 @@ def test_lazy_names_are_all_there():
 # Growth is a decision: whoever raises a bound says why in docs/decisions.
 MOST_MODULES = 221
 MOST_PUBLIC_NAMES = 145
-WALKS = {"hiss": 11, "strata": 23, "network": 14, "compare": 31}
+WALKS = {"hiss": 11, "strata": 23, "network": 15, "compare": 31}
 """Files that a call may enter, by `benchmarks/count_walks.py`."""
 
 
