@@ -91,7 +91,7 @@ class CatBoostSettings(NamedTuple):
 
 
 CATBOOST_SETTINGS = CatBoostSettings(0.06)
-LARGE_DATA_SETTINGS = BoostingSettings(0.05, 31, 20, 1.0, 1.0)
+LARGE_DATA_SETTINGS = BoostingSettings(0.05, 31, 20, 0.8, 1.0)
 """Hyperparameters for large data, where they matter little."""
 LARGE_DATA_CATBOOST_SETTINGS = CatBoostSettings(0.15, n_leaf_steps=1)
 """The same for CatBoost: half the time of its defaults at the same loss."""
