@@ -33,7 +33,7 @@ from ensemblage.pool import (
     make_cv_folds,
     refit_member,
 )
-from ensemblage.pool._boosting import LARGE_DATA_SETTINGS, as_probabilities, installed_library
+from ensemblage.pool._boosting import SETTINGS_GRID, as_probabilities, installed_library
 from ensemblage.pool._member_spec import holdout_fold, log_loss
 
 SCIKIT = ("breast-cancer", "wine")
@@ -190,7 +190,7 @@ def boost_alone(X, y, seconds):
     start = time.perf_counter()
     encoder = TableEncoder()
     rows = np.ascontiguousarray(encoder.fit_transform(X, y))
-    spec = Boosting("boosting", "standard", (LARGE_DATA_SETTINGS,)).in_time(0.7 * seconds, 1)
+    spec = Boosting("boosting", "standard", SETTINGS_GRID).to_the_end(1, seconds=0.7 * seconds)
     rows = TrainingData(rows, y, PoolClassTarget(np.arange(3)), None, holdout_fold(y, 0))
     (found,), _ = cross_validate_members([spec], rows, [0], 1)
     left = seconds - (time.perf_counter() - start)

@@ -3,7 +3,7 @@ import time
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 
@@ -13,7 +13,6 @@ from ensemblage.pool import (
     EnsemblageClassifier,
     MemberSpec,
     TunedMember,
-    _ensemblage,
     _fit,
     cross_validate_members,
     fit_fusion,
@@ -30,6 +29,7 @@ from ensemblage.pool._fit import (
     expected_seconds,
     fit_pool,
     leaderboard_rows,
+    n_fitted_rows,
     order_by_value,
     out_of_fold_outputs,
     plan_member,
@@ -173,9 +173,8 @@ def boosting(library):
 
 
 @pytest.mark.parametrize("library", ["lightgbm", "sklearn"])
-def test_boosting_of_many_rows_is_first_and_refitted(rows, library, monkeypatch):
-    monkeypatch.setattr(_fit, "LARGE_DATA_ROWS", 100)
-    once = rows._replace(folds=holdout_fold(rows.y, 0))
+def test_boosting_of_many_rows_is_first_and_refitted(rows, library):
+    once = rows._replace(folds=holdout_fold(rows.y, 0), is_large=True)
     recipes = [NAIVE, boosting(library)]
     assert order_by_value(recipes, once) == [1, 0]
     found, _ = cross_validate_in_time(recipes, once, [1, 2], PLENTY)
@@ -183,22 +182,22 @@ def test_boosting_of_many_rows_is_first_and_refitted(rows, library, monkeypatch)
     assert len(found[1].spec.candidates) == 1
 
 
-def test_boosting_that_used_up_its_time_is_not_refitted(rows, monkeypatch):
-    monkeypatch.setattr(_fit, "LARGE_DATA_ROWS", 100)
-    once = rows._replace(folds=holdout_fold(rows.y, 0))
+def test_boosting_that_used_up_its_time_is_not_refitted(rows):
+    once = rows._replace(folds=holdout_fold(rows.y, 0), is_large=True)
     found, _ = cross_validate_in_time([boosting("lightgbm")], once, [1], Spent(3.0))
     (tuned_member,) = found
     spec = tuned_member.spec
     model = spec.refit(once, tuned_member)
     assert model is tuned_member.model
     assert model.n_rounds == spec.n_rounds[tuned_member.chosen]
+    assert n_fitted_rows(tuned_member, once) == 135
     test = once.folds[0].test
     np.testing.assert_allclose(model.predict_proba(rows.X[test]), tuned_member.outputs[test])
 
 
 def test_boosting_stops_at_its_time_limit(rows):
     once = rows._replace(folds=holdout_fold(rows.y, 0))
-    short = boosting("lightgbm").in_time(1e-9, 1)
+    short = boosting("lightgbm").to_the_end(1, seconds=1e-9)
     model = short.fit_predict_fold(once, once.folds[0], 0).model
     assert model.booster_.current_iteration() <= 2
 
@@ -212,16 +211,13 @@ def test_a_tenth_is_held_out_once(rows):
     assert not set(groups[train]) & set(groups[test])
 
 
-def test_a_pool_in_time(clouds, monkeypatch):
+def test_a_pool_in_time(clouds):
     X, y = clouds
     X, y = np.tile(X, (4, 1)), np.tile(y, 4)
     model = EnsemblageClassifier([Sleeps(), GaussianNB()], time_budget=1.0, cv=2, random_state=0)
     with pytest.warns(UserWarning, match="Sleeps is left out: it needs about"):
         model.fit(X, y)
     assert model.member_names_ == ["GaussianNB"]
-    monkeypatch.setattr(_ensemblage, "LARGE_DATA_ROWS", 100)
-    many = clone(model).set_params(members=[GaussianNB()], time_budget=60).fit(X, y)
-    assert many.leaderboard_[0].n_samples == 600
 
 
 def tuned(name, outputs):

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from ensemblage.datasets import ColumnTypes, Dataset, load_dataset, open_dataset, read_table
 from ensemblage.evaluation import CLASSIFICATION
 from ensemblage.persistence import load, save
+from ensemblage.pool import LARGE_DATA_ROWS
 from ensemblage.report import training_summary
 from ensemblage.strata import StrataEnsembleClassifier
 from ensemblage.studies import (
@@ -24,6 +25,7 @@ from ensemblage.studies import (
 )
 from ensemblage.studies._methods import (
     INNER_FOLDS,
+    LARGE_ROWS,
     LOGISTIC_GRID,
     InnerFolds,
     digest_of,
@@ -57,6 +59,13 @@ def test_superlinear_methods_grow_faster_than_the_rows():
     forest, svm = METHODS["forest"], METHODS["svm"]
     assert forest.expected_seconds(4000) == 4 * forest.expected_seconds(1000)
     assert svm.expected_seconds(4000) == 8 * svm.expected_seconds(1000)
+
+
+def test_a_pool_of_many_rows_takes_seconds():
+    pool = METHODS["auto"]
+    assert LARGE_ROWS == LARGE_DATA_ROWS
+    assert pool.expected_seconds(LARGE_DATA_ROWS) > 100
+    assert pool.expected_seconds(200_000) < 60
 
 
 def test_the_registry_is_by_name():

@@ -121,11 +121,12 @@ Integers = NDArray[np.int64]
 REGRESSOR_METHODS = ("predict", "predict_std")
 SHARED_DOCS = f"""{ENCODE_DOCS}
 cv : int, splitter or iterable, default=5
-    Cross-validation folds, shared by all members.
+    Cross-validation folds, shared by all members. With an integer and more than 10,000 rows, one
+    holdout set, a tenth of the rows, replaces the folds; of a named pool only boosting is then
+    fitted, to its end, and with categorical columns a linear model.
 time_budget : float, default=None
     Seconds that ``fit`` may take; None for no limit. Members are then fitted in order of expected
-    gain per second, on as many rows as time allows. Beyond 10,000 rows, one holdout set replaces
-    the folds, and boosting is fitted first.
+    gain per second, on as many rows as time allows. Beyond 10,000 rows boosting is fitted first.
 n_jobs : int, default=None
     Number of parallel fits, by joblib.
 random_state : int, RandomState instance or None, default=None

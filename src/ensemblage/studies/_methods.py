@@ -38,6 +38,8 @@ Given: TypeAlias = Mapping[str, Any] | Iterable[Any] | None
 INNER_FOLDS = 3
 # Exponent of the rows in the time of a superlinear method; others grow linearly.
 SUPERLINEAR_POWER = 1.5
+# Rows above which a pool has one holdout set and few members.
+LARGE_ROWS = 10_000
 LOGISTIC_GRID: dict[str, list[Any]] = {"C": [0.01, 0.1, 1.0, 10.0]}
 # "scale" is 1 / n_features, as features are standardised.
 SVM_GRID: dict[str, list[Any]] = {"C": [0.1, 1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
@@ -82,6 +84,8 @@ class Method:
     seconds : float, default=1.0
         Time of a fit and a prediction on 1,000 rows of 20 columns, some of them categorical, on
         one core; used to compare methods.
+    large_seconds : float, default=None
+        Time for each 1,000 rows of more than 10,000, for a method that fits these in another way.
     quick : mapping or None, default={}
         Parameters that save time in a quick comparison, mostly smaller hyperparameter grids; with
         None the method is run in a quick comparison only if it is named.
@@ -109,6 +113,7 @@ class Method:
     complexity: int = 3
     superlinear: bool = False
     seconds: float = 1.0
+    large_seconds: float | None = None
     quick: Mapping[str, Any] | None = field(default_factory=dict)
     max_columns: int | None = None
     encodes: bool = False
@@ -143,6 +148,8 @@ class Method:
         float
             Seconds.
         """
+        if self.large_seconds is not None and n_rows > LARGE_ROWS:
+            return self.large_seconds * n_rows / 1000
         # below a few hundred rows the time hardly depends on them
         power = SUPERLINEAR_POWER if self.superlinear else 1.0
         grown: float = (max(n_rows, 300) / 1000) ** power
@@ -366,7 +373,8 @@ METHODS = {
             {"description": "standard and library members, tuned on shared folds, product of "
              "their densities"},
             ours=True, handles_raw_tables=True, takes=("sources", "groups"), nests_sources=True,
-            superlinear=True, seconds=15.0, quick=None, encodes=True, has_oof_predictions=True,
+            superlinear=True, seconds=15.0, large_seconds=0.1, quick=None, encodes=True,
+            has_oof_predictions=True,
         ),
     )
 }  # fmt: skip

@@ -283,8 +283,7 @@ def own_comparison(dataset: Dataset, method: Method, pool: Any, seconds: float) 
         else:  # without intervals, as their width was fitted on these rows
             predictions = Predictions(outputs[:, 0], std=np.sqrt(outputs[:, 1]))
         scored.append(dataset.task.scores(y, predictions))
-    holds_out = pool.time_budget is not None and len(dataset.y) > LARGE_DATA_ROWS
-    how = HOLDOUT_NOTE if holds_out else NOTE
+    how = HOLDOUT_NOTE if len(dataset.y) > LARGE_DATA_ROWS else NOTE
     notes = [*source_notes(dataset, {method.name: method}, new_sources=False), how]
     return comparison_of_parts(dataset, method, scored, seconds, notes)
 
