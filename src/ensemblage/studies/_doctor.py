@@ -26,7 +26,7 @@ from ensemblage.studies._train import train
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "skops")
 # Modules of each extra; a test compares them with the package's metadata.
 EXTRAS = {
-    "boost": ("lightgbm",),
+    "boost": ("lightgbm", "catboost"),
     "consensus": ("mtkahypar", "pymetis"),
     "dask": ("distributed",),
     "excel": ("python_calamine",),
