@@ -53,10 +53,14 @@ class SymmetricTree(msgspec.Struct):
 
 
 class Feature(msgspec.Struct):
+    """The place of a numeric feature among all."""
+
     flat_feature_index: int
 
 
 class Features(msgspec.Struct):
+    """The numeric features."""
+
     float_features: list[Feature]
 
 
