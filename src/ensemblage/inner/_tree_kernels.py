@@ -192,12 +192,12 @@ def score_side(side: Doubles, criterion: int, scores: Doubles, weights: Doubles)
 @compiled
 def leaves_enough(left: Doubles, right: Doubles, e: int, criterion: int, min_rows: int) -> bool:
     """Whether both sides have ``min_rows``; for Poisson deviance also a positive target."""
-    if min(left[0, e], right[0, e]) < min_rows:
+    if left[0, e] < min_rows or right[0, e] < min_rows:
         return False
     if criterion != POISSON:
         return True
     least = ROUNDING * (left[2, e] + right[2, e])
-    return bool(min(left[2, e], right[2, e]) > least)
+    return bool(left[2, e] > least and right[2, e] > least)
 
 
 @compiled(inline="always")
@@ -282,8 +282,9 @@ def rows_of_side(  # noqa: C901  rows, views
     """
     n_rows, n_views = counts.shape
     low, high = chosen[0], chosen[0]
-    for e in range(n_views):
-        low, high = min(low, chosen[e]), max(high, chosen[e])
+    for e in range(n_views):  # min and max are compiled too
+        low = chosen[e] if chosen[e] < low else low
+        high = chosen[e] if chosen[e] > high else high
     n_most = 0
     for i in range(n_rows):
         n_most += bins[i] <= high if left else bins[i] > low
@@ -328,13 +329,6 @@ class SoftTree(NamedTuple):
     thresholds: Doubles
 
 
-class Reached(NamedTuple):
-    """Buffers for the nodes that a row reaches, and its memberships in them."""
-
-    nodes: Integers
-    shares: Doubles
-
-
 @compiled
 def views_right(thresholds: Doubles, x: float, missing_left: bool) -> int:
     """Count the thresholds below a value."""
@@ -353,34 +347,30 @@ def views_right(thresholds: Doubles, x: float, missing_left: bool) -> int:
 
 
 @compiled
-def reach(tree: SoftTree, row: Rows, reached: Reached) -> int:
-    """Write the nodes that a row reaches, parents first, and return their number."""
+def reach(tree: SoftTree, row: Rows, nodes: Integers, shares: Doubles) -> int:
+    """Write the nodes that a row reaches, parents first, and its memberships; return their number.
+
+    ``nodes`` and ``shares`` have room for all nodes.
+    """
     n_views = tree.thresholds.shape[1]
-    reached.nodes[0], reached.shares[0] = 0, 1.0
+    nodes[0], shares[0] = 0, 1.0
     done, found = 0, 1
     while done < found:
-        node, share = reached.nodes[done], reached.shares[done]
+        node, share = nodes[done], shares[done]
         done += 1
         if tree.left[node] == LEAF:
             continue
         x = np.float64(row[tree.feature[node]])
         right = views_right(tree.thresholds[node], x, tree.missing_left[node])
         if right < n_views:
-            reached.nodes[found] = tree.left[node]
-            reached.shares[found] = share * ((n_views - right) / n_views)
+            nodes[found] = tree.left[node]
+            shares[found] = share * ((n_views - right) / n_views)
             found += 1
         if right > 0:
-            reached.nodes[found] = tree.right[node]
-            reached.shares[found] = share * (right / n_views)
+            nodes[found] = tree.right[node]
+            shares[found] = share * (right / n_views)
             found += 1
     return found
-
-
-@compiled
-def make_buffers(tree: SoftTree) -> Reached:
-    """Allocate buffers for all nodes of a tree."""
-    n_nodes = len(tree.left)
-    return Reached(np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes))
 
 
 @compiled
@@ -392,12 +382,12 @@ def node_sums(tree: SoftTree, X: Rows, targets: RowTargets) -> Doubles:
     """
     n_classes = targets.n_classes
     sums = np.zeros((len(tree.left), n_classes or 2))
-    reached = make_buffers(tree)
+    nodes, shares = np.empty(len(tree.left), dtype=np.int64), np.empty(len(tree.left))
     for i in range(len(X)):
         if targets.weights[i] == 0.0:
             continue
-        for j in range(reach(tree, X[i], reached)):
-            node, weight = reached.nodes[j], reached.shares[j] * targets.weights[i]
+        for j in range(reach(tree, X[i], nodes, shares)):
+            node, weight = nodes[j], shares[j] * targets.weights[i]
             sums[node, targets.codes[i] if n_classes else 0] += weight
             if not n_classes:
                 sums[node, 1] += weight * targets.values[i]
@@ -408,13 +398,13 @@ def node_sums(tree: SoftTree, X: Rows, targets: RowTargets) -> Doubles:
 def predict_soft(tree: SoftTree, X: Rows, values: Doubles) -> Doubles:
     """Average the leaves' values, (n_nodes, n_columns), by each row's memberships."""
     out = np.zeros((len(X), values.shape[1]))
-    reached = make_buffers(tree)
+    nodes, shares = np.empty(len(tree.left), dtype=np.int64), np.empty(len(tree.left))
     for i in range(len(X)):
-        for j in range(reach(tree, X[i], reached)):
-            node = reached.nodes[j]
+        for j in range(reach(tree, X[i], nodes, shares)):
+            node = nodes[j]
             if tree.left[node] == LEAF:
                 for k in range(values.shape[1]):
-                    out[i, k] += reached.shares[j] * values[node, k]
+                    out[i, k] += shares[j] * values[node, k]
     return out
 
 
@@ -424,20 +414,20 @@ def leaf_memberships(tree: SoftTree, X: Rows) -> tuple[Integers, Integers, Doubl
 
     Returns ``starts``, ``leaves``, ``shares``: row i is in ``leaves[starts[i]:starts[i + 1]]``.
     """
-    reached = make_buffers(tree)
+    nodes, shares = np.empty(len(tree.left), dtype=np.int64), np.empty(len(tree.left))
     starts = np.zeros(len(X) + 1, dtype=np.int64)
     for i in range(len(X)):
         starts[i + 1] = starts[i]
-        for j in range(reach(tree, X[i], reached)):
-            starts[i + 1] += tree.left[reached.nodes[j]] == LEAF
-    leaves, shares = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
+        for j in range(reach(tree, X[i], nodes, shares)):
+            starts[i + 1] += tree.left[nodes[j]] == LEAF
+    leaves, kept = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
     for i in range(len(X)):
         place = starts[i]
-        for j in range(reach(tree, X[i], reached)):
-            if tree.left[reached.nodes[j]] == LEAF:
-                leaves[place], shares[place] = reached.nodes[j], reached.shares[j]
+        for j in range(reach(tree, X[i], nodes, shares)):
+            if tree.left[nodes[j]] == LEAF:
+                leaves[place], kept[place] = nodes[j], shares[j]
                 place += 1
-    return starts, leaves, shares
+    return starts, leaves, kept
 
 
 def node_means(tree: SoftTree, sums: Doubles, is_class: bool) -> tuple[Doubles, Doubles]:
@@ -463,14 +453,13 @@ def shrinkage_factors(weights: Doubles, parents: NDArray[np.int64], strengths: D
 def loss_of(prediction: float, target: float, is_class: bool) -> float:
     """Log loss of the true class's probability, or squared error."""
     if is_class:
-        return float(-np.log(max(prediction, MIN_PROBABILITY)))
+        return float(-np.log(MIN_PROBABILITY if prediction < MIN_PROBABILITY else prediction))
     return (prediction - target) ** 2
 
 
 @compiled
-def sort_by_step(reached: Reached, found: int, steps: NDArray[np.int64]) -> None:
+def sort_by_step(nodes: Integers, shares: Doubles, found: int, steps: Integers) -> None:
     """Sort the nodes that a row reaches by their steps (insertion sort)."""
-    nodes, shares = reached
     for j in range(1, found):
         node, share, place = nodes[j], shares[j], j
         while place > 0 and steps[nodes[place - 1]] > steps[node]:
@@ -497,23 +486,23 @@ def shrunk_losses(  # noqa: C901  rows, strengths, nodes
     """
     n_strengths, is_class = factors.shape[1], targets.n_classes > 0
     jumps = np.zeros((n_steps, n_strengths))
-    reached = make_buffers(tree)
+    nodes, shares = np.empty(len(tree.left), dtype=np.int64), np.empty(len(tree.left))
     for i in range(len(X)):
         if targets.weights[i] == 0.0:
             continue
-        found = reach(tree, X[i], reached)
+        found = reach(tree, X[i], nodes, shares)
         column = targets.codes[i] if is_class else 0
-        sort_by_step(reached, found, steps)
+        sort_by_step(nodes, shares, found, steps)
         for s in range(n_strengths):
             prediction, loss = changes[0, column], 0.0
             for j in range(found):
-                node, share = reached.nodes[j], reached.shares[j]
+                node, share = nodes[j], shares[j]
                 step = steps[node]
                 if step >= n_steps:
                     break
                 if node > 0:
                     prediction += share * changes[node, column] * factors[node, s]
-                last = j + 1 == found or steps[reached.nodes[j + 1]] > step
+                last = j + 1 == found or steps[nodes[j + 1]] > step
                 if last:
                     new = loss_of(prediction, targets.values[i], is_class)
                     jumps[step, s] += targets.weights[i] * (new - loss)
