@@ -282,9 +282,9 @@ def rows_of_side(  # noqa: C901  rows, views
     """
     n_rows, n_views = counts.shape
     low, high = chosen[0], chosen[0]
-    for e in range(n_views):  # min and max are compiled too
-        low = chosen[e] if chosen[e] < low else low
-        high = chosen[e] if chosen[e] > high else high
+    for e in range(n_views):
+        low = min(low, chosen[e])
+        high = max(high, chosen[e])
     n_most = 0
     for i in range(n_rows):
         n_most += bins[i] <= high if left else bins[i] > low
@@ -453,7 +453,7 @@ def shrinkage_factors(weights: Doubles, parents: NDArray[np.int64], strengths: D
 def loss_of(prediction: float, target: float, is_class: bool) -> float:
     """Log loss of the true class's probability, or squared error."""
     if is_class:
-        return float(-np.log(MIN_PROBABILITY if prediction < MIN_PROBABILITY else prediction))
+        return float(-np.log(max(prediction, MIN_PROBABILITY)))
     return (prediction - target) ** 2
 
 
