@@ -6,7 +6,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from ensemblage.pool import EnsemblageClassifier, EnsemblageRegressor, _fit
 from ensemblage.pool._boosting import SETTINGS_GRID, Boosting, has_catboost, has_lightgbm
-from ensemblage.pool._fit import cross_validate_large
+from ensemblage.pool._fit import TimeBudget, cross_validate_large, fit_pool, make_fusion
 from ensemblage.pool._member_spec import holdout_fold, log_loss
 from ensemblage.pool._members import resolve_members
 
@@ -73,8 +73,9 @@ def test_numeric_columns_and_a_numeric_target(members):
     model = EnsemblageRegressor(members, random_state=0).fit(NUMBERS, VALUES)
     assert names(model) == BOOSTING
     assert "ridge" in model.leaderboard_.note
-    low, high = model.predict_interval(NUMBERS, coverage=0.9).T
-    assert np.mean((low <= VALUES) & (high >= VALUES)) == pytest.approx(0.9, abs=0.02)
+    table, _, values = made(seed=1)
+    low, high = model.predict_interval(table[["a", "b"]].to_numpy(), coverage=0.9).T
+    assert np.mean((low <= values) & (high >= values)) == pytest.approx(0.9, abs=0.02)
 
 
 def test_a_list_is_fitted_as_it_is_given():
@@ -88,12 +89,6 @@ def test_a_list_is_fitted_as_it_is_given():
 def test_a_splitter_makes_the_folds():
     model = EnsemblageClassifier(["logistic"], cv=StratifiedKFold(2), random_state=0)
     assert len(model.fit(NUMBERS, Y).out_of_fold_.y) == N_ROWS
-
-
-def test_a_budget_brings_other_members():
-    model = EnsemblageClassifier("standard", time_budget=8.0, random_state=0).fit(NUMBERS, Y)
-    assert names(model) > BOOSTING
-    assert model.leaderboard_.note == ""
 
 
 def test_ten_thousand_rows_are_cross_validated():
@@ -116,6 +111,18 @@ def test_sources_of_many_rows():
 @pytest.fixture
 def once(rows):
     return rows._replace(folds=holdout_fold(rows.y, 0), is_large=True)
+
+
+def test_a_budget_brings_other_members(once):
+    specs = resolve_members("standard")
+    fusion, seeds = make_fusion("log_linear", has_groups=False), range(len(specs))
+    quick = fit_pool(specs, seeds, fusion, once).pool.leaderboard
+    assert {each.member for each in quick[1:]} == BOOSTING
+    assert "svm, logistic, extra-trees, forest are fitted in a time budget only" in quick.note
+    budget = TimeBudget(1_000.0)
+    whole = fit_pool(specs, seeds, fusion, once, budget=budget).pool.leaderboard
+    assert {each.member for each in whole[1:]} == {each.name for each in specs}
+    assert whole.note == ""
 
 
 def libraries():
