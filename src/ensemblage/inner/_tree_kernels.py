@@ -350,7 +350,7 @@ def views_right(thresholds: Doubles, x: float, missing_left: bool) -> int:
 def reach(tree: SoftTree, row: Rows, nodes: Integers, shares: Doubles) -> int:
     """Write the nodes that a row reaches, parents first, and its memberships; return their number.
 
-    ``nodes`` and ``shares`` have room for all nodes.
+    Both arrays are as long as the tree has nodes.
     """
     n_views = tree.thresholds.shape[1]
     nodes[0], shares[0] = 0, 1.0
