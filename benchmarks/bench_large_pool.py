@@ -217,7 +217,7 @@ def within_budget(seed):
         start = time.perf_counter()
         subprocess.run(command, check=True, capture_output=True)
         took = time.perf_counter() - start
-        report("ensemblage fit --budget 60", took, load(model), (X_test, y_test), theirs)
+        report("ensemblage fit --budget 60", took, load(model).model, (X_test, y_test), theirs)
 
 
 def report(what, took, model, rows, theirs):
